@@ -1,0 +1,3 @@
+//! The `flatline` command.
+
+fn main() {}
