@@ -6,3 +6,5 @@ pub mod clock;
 pub mod db;
 /// The ids that travel through the program.
 pub mod ids;
+/// What a model is to us.
+pub mod llm;

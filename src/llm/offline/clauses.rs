@@ -1,0 +1,217 @@
+//! What a check can be told to be: "every 5 minutes", "daily at 02:30 Europe/Berlin", "grace 10 minutes", "tagged a, b".
+
+use jiff::civil::Time;
+use serde_json::{Map, Value};
+
+use super::phrase::{self, Word};
+use super::{durations, moments};
+
+/// Words that begin a clause; where one of them stands, a list of tags is over.
+pub const HEADS: &str = "every each hourly daily nightly weekly cron grace period interval with tags tagged labelled \
+        described description once tag";
+
+/// Words that may join two clauses: "and with a".
+const MAX_JOINED: usize = 4;
+
+/// Why words do not read as clauses; each with the sentence for the person.
+#[derive(Debug)]
+pub enum Unread {
+    /// A part is no clause, or one that cannot be read.
+    NotUnderstood(String),
+    /// Each part is a clause, but two say the same thing.
+    Twice(String),
+}
+
+impl From<Unread> for String {
+    fn from(unread: Unread) -> Self {
+        match unread {
+            Unread::NotUnderstood(sentence) | Unread::Twice(sentence) => sentence,
+        }
+    }
+}
+
+/// Reads all of `words` as clauses, in any order, each at most once. Answers the tool arguments that they mean.
+pub fn read(words: &[Word]) -> Result<Map<String, Value>, Unread> {
+    let mut arguments = Map::new();
+    let mut at = 0;
+    while at < words.len() {
+        let joined = words[at..].iter().take(MAX_JOINED).take_while(|word| word.is("and & with a an the")).count();
+        let rest = &words[at + joined..];
+        // "a 10 minute grace": the article may also be the number.
+        let (found, taken) = match one(rest) {
+            None if joined > 0 => one(&words[at + joined - 1..]).map(|clause| clause.map(|(f, n)| (f, n - 1))),
+            clause => clause,
+        }
+        .unwrap_or_else(|| Err(not_understood(&words[at..])))
+        .map_err(Unread::NotUnderstood)?;
+        for (key, value) in found {
+            if arguments.insert(key.to_owned(), value).is_some() {
+                return Err(twice(rest));
+            }
+        }
+        if arguments.contains_key("cron") && arguments.contains_key("period_seconds") {
+            return Err(twice(rest));
+        }
+        at += joined + taken;
+    }
+    Ok(arguments)
+}
+
+fn twice(words: &[Word]) -> Unread {
+    Unread::Twice(format!("You gave me two values, the second at “{}”. Which one do you mean?", quote(words)))
+}
+
+/// The arguments that a clause means, and how many words it took.
+type Clause = Result<(Vec<(&'static str, Value)>, usize), String>;
+
+fn one(words: &[Word]) -> Option<Clause> {
+    schedule(words)
+        .or_else(|| grace(words))
+        .or_else(|| period(words))
+        .or_else(|| tags(words))
+        .or_else(|| description(words))
+}
+
+/// Reads a schedule at the start of `words`. Nothing if there is none, an error if it is one that cannot be read.
+pub fn schedule(words: &[Word]) -> Option<Clause> {
+    let (first, rest) = words.split_first()?;
+    match first.key.as_str() {
+        "hourly" => Some(Ok((seconds("period_seconds", 3_600), 1))),
+        "daily" | "nightly" => Some(calendar("*", rest, 1)),
+        "weekly" => match rest.iter().position(|word| !word.is("on")).map(|at| (at, day_of_week(&rest[at].key))) {
+            Some((at, Some(days))) => Some(calendar(&days, &rest[at + 1..], at + 2)),
+            _ => Some(Ok((seconds("period_seconds", 604_800), 1))),
+        },
+        "once" if rest.first().is_some_and(|word| word.is("a an every")) => every(&rest[1..], 2),
+        "every" | "each" => every(rest, 1),
+        "cron" => {
+            let links = rest.iter().take_while(|word| word.is("expression schedule")).count();
+            Some(cron(&rest[links..], 1 + links))
+        }
+        // An expression without the word "cron" before it.
+        _ if first.text.contains('*') => Some(cron(words, 0)),
+        _ => None,
+    }
+}
+
+/// What follows "every", which took `before` words.
+fn every(words: &[Word], before: usize) -> Option<Clause> {
+    let first = words.first()?;
+    if first.is("day night") {
+        return Some(calendar("*", &words[1..], before + 1));
+    }
+    if let Some(days) = day_of_week(&first.key) {
+        return Some(calendar(&days, &words[1..], before + 1));
+    }
+    if let Some(length) = durations::unit(&first.key).filter(|_| !first.quoted) {
+        return Some(Ok((seconds("period_seconds", length), before + 1)));
+    }
+    let (length, taken) = durations::read(words)?;
+    Some(Ok((seconds("period_seconds", length), before + taken)))
+}
+
+/// Days of the week, or all of them, at a time of day. Every day without a time is a period like any other.
+fn calendar(days: &str, words: &[Word], before: usize) -> Clause {
+    let (time, used) = match moments::time_of_day(words) {
+        Some((time, used)) => (Some(time), used),
+        None if words.first().is_some_and(|word| word.is("at")) => return Err(not_understood(words)),
+        None => (None, 0),
+    };
+    if time.is_none() && days == "*" {
+        return Ok((seconds("period_seconds", 86_400), before));
+    }
+    let time = time.unwrap_or(Time::midnight());
+    let (zone, zone_words) = zone(&words[used..])?;
+    let expression = format!("{} {} * * {days}", time.minute(), time.hour());
+    Ok((vec![("cron", expression.into()), ("timezone", zone.into())], before + used + zone_words))
+}
+
+fn day_of_week(key: &str) -> Option<String> {
+    match key {
+        "weekday" | "weekdays" => Some("1-5".to_owned()),
+        "weekend" | "weekends" => Some("0,6".to_owned()),
+        _ => Some(moments::weekday(key)?.to_sunday_zero_offset().to_string()),
+    }
+}
+
+/// A cron expression in quotes, five fields, or an alias such as @daily; then a zone, else UTC.
+fn cron(words: &[Word], before: usize) -> Clause {
+    let fields = match words.first() {
+        Some(first) if first.quoted || first.text.starts_with('@') => 1,
+        _ => 5,
+    };
+    let Some(expression) = words.get(..fields).map(phrase::written) else {
+        return Err("A cron schedule has five fields, for example cron \"*/5 * * * *\".".to_owned());
+    };
+    let (zone, zone_words) = zone(&words[fields..])?;
+    Ok((vec![("cron", expression.into()), ("timezone", zone.into())], before + fields + zone_words))
+}
+
+fn zone(words: &[Word]) -> Result<(String, usize), String> {
+    Ok(match moments::zone(words)? {
+        Some((zone, taken)) => (moments::zone_name(&zone), taken),
+        None => ("UTC".to_owned(), 0),
+    })
+}
+
+/// "grace 10 minutes", "grace period of 10 minutes", "10 minutes of grace".
+fn grace(words: &[Word]) -> Option<Clause> {
+    amount(words, "grace", "grace_seconds")
+}
+
+/// "period 10 minutes", "interval of 1 hour".
+fn period(words: &[Word]) -> Option<Clause> {
+    amount(words, "period interval", "period_seconds")
+}
+
+fn amount(words: &[Word], names: &str, argument: &'static str) -> Option<Clause> {
+    const LINKS: &str = "of to is period time =";
+    if words.first()?.is(names) {
+        let links = 1 + words[1..].iter().take_while(|word| word.is(LINKS)).count();
+        return Some(match durations::read(&words[links..]) {
+            Some((length, taken)) => Ok((seconds(argument, length), links + taken)),
+            None => Err(not_understood(words)),
+        });
+    }
+    let (length, taken) = durations::read(words)?;
+    let of = usize::from(words.get(taken)?.is("of"));
+    words.get(taken + of)?.is(names).then_some(())?;
+    let last = words.get(taken + of + 1).is_some_and(|word| word.is("period time"));
+    Some(Ok((seconds(argument, length), taken + of + 1 + usize::from(last))))
+}
+
+/// "tagged a, b", "tags a and b".
+fn tags(words: &[Word]) -> Option<Clause> {
+    words.first()?.is("tag tags tagged labelled").then_some(())?;
+    let links = 1 + words[1..].iter().take_while(|word| word.is("as with is are to")).count();
+    let mut end = links + words[links..].iter().take_while(|word| !word.is(HEADS)).count();
+    // "tagged a, b and every hour": the last "and" joins clauses.
+    if end < words.len() && words[end - 1].is("and") {
+        end -= 1;
+    }
+    if end == links {
+        return Some(Err("Which tags? For example: tagged prod, db.".to_owned()));
+    }
+    Some(Ok((vec![("tags", phrase::tags(&words[links..end]))], end)))
+}
+
+/// "described as \"…\"": a quoted text, or all that follows.
+fn description(words: &[Word]) -> Option<Clause> {
+    words.first()?.is("described description").then_some(())?;
+    let links = 1 + words[1..].iter().take_while(|word| word.is("as is to of by")).count();
+    let end = if words.get(links)?.quoted { links + 1 } else { words.len() };
+    Some(Ok((vec![("description", phrase::written(&words[links..end]).into())], end)))
+}
+
+fn seconds(argument: &'static str, length: u64) -> Vec<(&'static str, Value)> {
+    vec![(argument, length.into())]
+}
+
+/// The sentence for a part of a command that cannot be read.
+pub fn not_understood(words: &[Word]) -> String {
+    format!("I did not understand “{}”.", quote(words))
+}
+
+fn quote(words: &[Word]) -> String {
+    phrase::excerpt(phrase::written(words))
+}

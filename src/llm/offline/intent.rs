@@ -1,0 +1,90 @@
+//! What a message asks for.
+
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+
+use super::{commands, manners, phrase, questions};
+
+/// A tool call without an id.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Call {
+    /// The tool.
+    pub tool: &'static str,
+    /// Its arguments.
+    pub arguments: Map<String, Value>,
+}
+
+impl Call {
+    /// A call without arguments.
+    pub fn new(tool: &'static str) -> Self {
+        Self { tool, arguments: Map::new() }
+    }
+
+    /// Adds one argument.
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.arguments.insert(name.to_owned(), value.into());
+        self
+    }
+}
+
+/// What the person wants to know about one check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Aspect {
+    /// All of it, briefly.
+    Status,
+    /// Why it is down, late or silent.
+    Why,
+    /// When it pinged last and when it must ping next.
+    Times,
+}
+
+/// What a message asks for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Intent {
+    /// A greeting.
+    Hello,
+    /// Thanks.
+    Thanks,
+    /// What the assistant can do.
+    Help,
+    /// "Yes", "confirm": only the person's tap or exact word decides, and that never comes here.
+    Consent,
+    /// The checks, all or some.
+    List(Call),
+    /// One check.
+    Inspect(Call, Aspect),
+    /// The caller's own plan and limits; `personal` if it can only mean theirs.
+    Account {
+        /// "my plan", rather than "the limits".
+        personal: bool,
+    },
+    /// One or more proposals.
+    Propose(Vec<Call>),
+    /// A command with a part that is missing or unreadable, and the sentence that asks for it.
+    Unclear(String),
+    /// A question about Flatline itself.
+    Question,
+    /// None of these.
+    Unknown,
+}
+
+/// Reads a message. `now` is what "for 2 hours" counts from.
+pub fn read(text: &str, now: Timestamp) -> Intent {
+    let all = phrase::words(text);
+    let words = manners::strip(&all);
+    if let Some(intent) = manners::read(&all).or_else(|| manners::read(words)) {
+        return intent;
+    }
+    if questions::is_general(words) {
+        return Intent::Question;
+    }
+    if let Some(intent) = questions::read(words) {
+        return intent;
+    }
+    match commands::read(words, now) {
+        Some(Ok(calls)) => Intent::Propose(calls),
+        Some(Err(sentence)) => Intent::Unclear(sentence),
+        None if text.trim_end().ends_with('?') || questions::begins_like_one(words) => Intent::Question,
+        None => Intent::Unknown,
+    }
+}

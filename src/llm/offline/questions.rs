@@ -1,0 +1,188 @@
+//! Questions about the caller's own checks and account.
+
+use super::intent::{Aspect, Call, Intent};
+use super::phrase::{self, Word};
+
+/// What is asked of a check's state: "down" in "what is down", "why is X down", "is X down".
+const STATES: &[(&str, &str)] = &[
+    ("down", "down failing failed failure failures broken dead red alerting"),
+    ("late", "late overdue"),
+    ("up", "up healthy fine alive green ok okay running working"),
+    ("new", "new"),
+    ("paused", "paused silenced muted"),
+];
+
+fn state(word: &Word) -> Option<&'static str> {
+    STATES.iter().find(|(_, words)| word.is(words)).map(|(state, _)| *state)
+}
+
+/// Whether the words ask how something is done or what it is, rather than for the caller's own data.
+pub fn is_general(words: &[Word]) -> bool {
+    let [first, second, ..] = words else { return false };
+    match first.key.as_str() {
+        "how" => second.is("do does can to should would could long often much"),
+        "can" | "could" | "should" | "must" | "may" => second.is("i we it one flatline"),
+        "does" => true,
+        "do" => !second.is("i not"),
+        "what" | "which" | "where" if second.is("does do") => true,
+        // "when is a check late" asks for the rule, "when is backup late" for the check.
+        "what" | "when" | "why" | "which" | "where" => {
+            second.is("if") || words.get(2).is_some_and(|third| third.is("a an"))
+        }
+        _ => false,
+    }
+}
+
+/// Whether the first word is one that questions begin with.
+pub fn begins_like_one(words: &[Word]) -> bool {
+    words
+        .first()
+        .is_some_and(|first| first.is("what what's how why when which where who explain about is are tell help"))
+}
+
+/// Reads a question about the caller's checks or account.
+pub fn read(words: &[Word]) -> Option<Intent> {
+    list(words).or_else(|| account(words)).or_else(|| inspect(words))
+}
+
+/// "what is down", "list checks tagged prod": nothing but words that a list is asked with.
+fn list(words: &[Word]) -> Option<Intent> {
+    const OPENERS: &str = "list show status overview what what's which is are any anything everything all checks my how \
+        how's who who's give display summary down late paused check do";
+    const FILLERS: &str = "me all my the an of checks check jobs job monitors is are i do have currently right now that \
+        which anything something everything any there in and who what list status state overview \
+        many with things today got ones doing going";
+    let first = words.first()?;
+    (first.is(OPENERS) || (words.len() == 1 && state(first).is_some())).then_some(())?;
+    if first.is("how") && !words.get(1)?.is("many is are") {
+        return None;
+    }
+    let mut call = Call::new("list_checks");
+    // "is everything ok" asks for trouble, and the whole list shows it.
+    let whole = words.iter().any(|word| word.is("everything all")) && first.is("is are");
+    let mut at = 1;
+    if let Some(state) = state(first) {
+        call = call.with("state", state);
+    }
+    while let Some(word) = words.get(at) {
+        at += 1;
+        if word.is("tagged tag tags") {
+            let [tag] = words.get(at..)? else { return None };
+            call = call.with("tag", tag.text);
+            at += 1;
+        } else if let Some(state) = state(word) {
+            if whole {
+                continue;
+            }
+            if call.arguments.contains_key("state") {
+                return None;
+            }
+            call = call.with("state", state);
+        } else if !word.is(FILLERS) {
+            return None;
+        }
+    }
+    // Alone, "how" and the like ask nothing.
+    let asks = words.len() > 1 || !first.is("what what's which is are any how who who's give my");
+    asks.then_some(Intent::List(call))
+}
+
+/// "my limits", "how many checks are left": nothing but words that the account is asked with.
+fn account(words: &[Word]) -> Option<Intent> {
+    const TOPICS: &str = "limit limits plan tier account quota quotas usage allowance left remaining floor whoami";
+    const PERSONAL: &str = "my i am left remaining whoami";
+    const FILLERS: &str = "my i am the what what's whats is are show me of on which do have how many checks messages \
+        can still create more and about account's send status";
+    let keys: Vec<&str> = words.iter().map(|word| word.key.as_str()).collect();
+    let who = keys == ["who", "am", "i"];
+    let room = keys.starts_with(&["how", "many"]) && keys.iter().any(|key| ["can", "more", "still"].contains(key));
+    let topic = room || words.iter().any(|word| word.is(TOPICS));
+    let only = words.iter().all(|word| word.is(TOPICS) || word.is(FILLERS));
+    let personal = who || words.iter().any(|word| word.is(PERSONAL));
+    (who || (topic && only)).then_some(Intent::Account { personal })
+}
+
+/// "how is X", "why is X down", "when is X due", "show X".
+fn inspect(words: &[Word]) -> Option<Intent> {
+    const AFTER_WHY: &str = "down late failing fail failed red broken paused up new not go gone going went overdue dead \
+        silent alerting again so is was has did pinging due expected ping running";
+    const AFTER_HOW: &str = "doing going now today looking currently right running";
+    const AFTER_IS: &str = "still currently right now again not already due";
+    let (first, rest) = words.split_first()?;
+    let be = |word: &Word| word.is("is are was did does has will isn't hasn't wasn't");
+    let (aspect, name) = match first.key.as_str() {
+        "why" | "why's" => {
+            let rest = &rest[usize::from(rest.first().is_some_and(be))..];
+            let name = trim_end(rest, |word| word.is(AFTER_WHY));
+            // Without "down", "late" and the like it is a question about something else.
+            (name.len() < rest.len()).then_some(())?;
+            (Aspect::Why, name)
+        }
+        "how's" => (Aspect::Status, trim_end(rest, |word| word.is(AFTER_HOW))),
+        "how" if rest.first().is_some_and(be) => (Aspect::Status, trim_end(&rest[1..], |word| word.is(AFTER_HOW))),
+        "what" | "what's" => return what(if first.is("what") { rest } else { words }),
+        "when" => {
+            let rest = &rest[usize::from(rest.first().is_some_and(be))..];
+            let name = skip(rest, "the next last ping of for from");
+            let name = trim_end(name, |word| word.is(AFTER_WHY) || word.is("next last run"));
+            (name.len() < rest.len()).then_some(())?;
+            (Aspect::Times, name)
+        }
+        "last" | "next" if rest.first()?.is("ping run") => (Aspect::Times, skip(&rest[1..], "of for from")),
+        "is" | "was" => {
+            // Without a state at the end it is not a question about a check.
+            state(rest.last()?)?;
+            (Aspect::Status, trim_end(rest, |word| state(word).is_some() || word.is(AFTER_IS)))
+        }
+        "status" | "state" | "details" | "info" | "history" | "report" => {
+            (Aspect::Status, skip(rest, "of for on about"))
+        }
+        "get" if rest.first()?.is("rid") => return None,
+        "show" | "inspect" | "open" | "get" | "view" | "display" | "check" => {
+            (Aspect::Status, skip(rest, "me status state details info history of for on"))
+        }
+        _ => match rest.split_last() {
+            Some((last, _)) if last.is("status state details") && super::commands::verb(first).is_none() => {
+                (Aspect::Status, &words[..words.len() - 1])
+            }
+            _ => return None,
+        },
+    };
+    Some(about(name, aspect))
+}
+
+/// What follows "what": "happened to X", "is wrong with X", "is the status of X".
+fn what(rest: &[Word]) -> Option<Intent> {
+    let rest = skip(rest, "what's is has the");
+    let (first, name) = rest.split_first()?;
+    match first.key.as_str() {
+        "happened" | "wrong" | "up" if name.first()?.is("to with") => Some(about(&name[1..], Aspect::Why)),
+        "status" | "state" | "schedule" | "grace" | "period" if name.first()?.is("of") => {
+            Some(about(&name[1..], Aspect::Status))
+        }
+        "last" | "next" if name.first()?.is("ping run") => Some(about(skip(&name[1..], "of for from"), Aspect::Times)),
+        _ => None,
+    }
+}
+
+fn about(name: &[Word], aspect: Aspect) -> Intent {
+    match phrase::name(name) {
+        Ok(name) => Intent::Inspect(Call::new("get_check").with("check", name), aspect),
+        Err(sentence) => Intent::Unclear(sentence),
+    }
+}
+
+fn skip<'w, 'a>(words: &'w [Word<'a>], keys: &str) -> &'w [Word<'a>] {
+    &words[words.iter().take_while(|word| word.is(keys)).count()..]
+}
+
+/// Drops words from the end while they fit; at least one word stays, for it must be the name.
+fn trim_end<'w, 'a>(mut words: &'w [Word<'a>], fits: impl Fn(&Word) -> bool) -> &'w [Word<'a>] {
+    while let [rest @ .., last] = words
+        && !rest.is_empty()
+        && fits(last)
+    {
+        words = rest;
+    }
+    words
+}

@@ -1,0 +1,95 @@
+//! The offline assistant, asked as the chat asks it: through `ChatModel::open`.
+
+use std::sync::{Arc, LazyLock};
+
+use futures::{FutureExt, StreamExt};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::Offline;
+use crate::llm::{ChatModel, Delta, Finish, Message, ModelRequest, ToolCall, ToolSpec};
+
+mod edge;
+mod phrases;
+mod results;
+mod visitors;
+
+/// A Monday.
+const NOW: &str = "2026-07-06T12:00:00.5Z";
+
+const TOOLS: &[&str] = &[
+    "list_checks",
+    "get_check",
+    "get_account",
+    "create_check",
+    "update_check",
+    "pause_check",
+    "resume_check",
+    "pause_checks",
+    "delete_check",
+    "rotate_ping_key",
+];
+
+/// What came out of one answer.
+#[derive(Debug, Default, PartialEq)]
+struct Answer {
+    text: String,
+    pieces: usize,
+    calls: Vec<ToolCall>,
+}
+
+static ASSISTANT: LazyLock<Offline> = LazyLock::new(|| {
+    let now: Timestamp = NOW.parse().unwrap();
+    Offline::new(include_str!("../../../prompts/product.md"), Arc::new(move || now))
+});
+
+fn ask(messages: Vec<Message>, signed_in: bool) -> Answer {
+    let tool = |name| ToolSpec { name, description: String::new(), parameters: json!({}) };
+    let tools = if signed_in { TOOLS.iter().copied().map(tool).collect() } else { Vec::new() };
+    let request = ModelRequest { system: String::new(), messages, tools };
+    let stream = ASSISTANT.open(&request).now_or_never().unwrap().unwrap();
+    let deltas: Vec<Delta> = stream.map(Result::unwrap).collect::<Vec<_>>().now_or_never().unwrap();
+    let (last, before) = deltas.split_last().unwrap();
+    assert_eq!(*last, Delta::Finished(Finish::Complete));
+    let mut answer = Answer::default();
+    for delta in before {
+        match delta {
+            Delta::Text(piece) => {
+                answer.text.push_str(piece);
+                answer.pieces += 1;
+            }
+            Delta::ToolCall(call) => answer.calls.push(call.clone()),
+            other => panic!("unexpected {other:?}"),
+        }
+    }
+    assert!(answer.text.is_empty() != answer.calls.is_empty(), "either text or calls: {answer:?}");
+    answer
+}
+
+/// Asks as a signed-in user.
+fn user(text: &str) -> Answer {
+    ask(vec![Message::User(text.to_owned())], true)
+}
+
+/// The text for a signed-in user; fails if tools were called.
+fn said(text: &str) -> String {
+    let answer = user(text);
+    assert!(answer.calls.is_empty(), "{text}: {:?}", answer.calls);
+    answer.text
+}
+
+/// Asks, lets every call be answered with the next of `results`, and gives the final text.
+fn told(text: &str, results: &[Value]) -> String {
+    let first = user(text);
+    assert_eq!(first.calls.len(), results.len(), "{text}: {first:?}");
+    let mut messages = vec![
+        Message::User(text.to_owned()),
+        Message::Assistant { text: String::new(), tool_calls: first.calls.clone() },
+    ];
+    for (call, result) in first.calls.iter().zip(results) {
+        messages.push(Message::Tool { call_id: call.id.clone(), name: call.name.clone(), content: result.clone() });
+    }
+    let answer = ask(messages, true);
+    assert!(answer.calls.is_empty(), "{text}: {answer:?}");
+    answer.text
+}
