@@ -2,9 +2,13 @@
 
 /// What time it is.
 pub mod clock;
+/// The settings.
+pub mod config;
 /// The two databases behind one handle.
 pub mod db;
 /// The ids that travel through the program.
 pub mod ids;
+/// Durable quotas.
+pub mod limits;
 /// What a model is to us.
 pub mod llm;
