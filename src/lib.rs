@@ -6,9 +6,13 @@ pub mod clock;
 pub mod config;
 /// The two databases behind one handle.
 pub mod db;
+/// The edge kit; knows no slice.
+pub mod http;
 /// The ids that travel through the program.
 pub mod ids;
 /// Durable quotas.
 pub mod limits;
 /// What a model is to us.
 pub mod llm;
+/// Logs and metrics.
+pub mod telemetry;

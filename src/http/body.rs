@@ -1,0 +1,117 @@
+//! Request bodies: bounded in size and time, refused with what is wrong.
+
+use std::time::Duration;
+
+use axum::extract::{FromRequest, Request};
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use bytes::Bytes;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde::de::DeserializeOwned;
+use tokio::time::timeout;
+
+use super::Problem;
+
+/// The largest JSON body.
+pub const MAX_BODY: usize = 64 * 1024;
+/// A partial body is cut after this.
+pub const BODY_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// A JSON body. Unknown fields are refused by name if the type denies them.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct JsonBody<T>(pub T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for JsonBody<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        require_json(&request)?;
+        let RequestBody(bytes) = RequestBody::from_request(request, state).await?;
+        parse(&bytes).map(Self)
+    }
+}
+
+/// A body's bytes, at most [`MAX_BODY`].
+#[derive(Debug, Clone)]
+pub struct RequestBody(pub Bytes);
+
+impl<S: Send + Sync> FromRequest<S> for RequestBody {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+        let read = Limited::new(request.into_body(), MAX_BODY).collect();
+        match timeout(BODY_TIMEOUT, read).await {
+            Ok(Ok(body)) => Ok(Self(body.to_bytes())),
+            Ok(Err(error)) if error.is::<LengthLimitError>() => {
+                Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "payload_too_large", "The body is larger than 64 KiB."))
+            }
+            Ok(Err(_)) => {
+                Err(Problem::new(StatusCode::BAD_REQUEST, "invalid_body", "The body broke off before its end."))
+            }
+            Err(_) => Err(Problem::new(
+                StatusCode::REQUEST_TIMEOUT,
+                "request_timeout",
+                "The body did not arrive within 15 seconds.",
+            )),
+        }
+    }
+}
+
+/// A JSON body that may also be absent.
+#[derive(Debug, Clone)]
+pub struct OptionalJson<T>(pub Option<T>);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for OptionalJson<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let is_json = require_json(&request);
+        let RequestBody(bytes) = RequestBody::from_request(request, state).await?;
+        if bytes.iter().all(u8::is_ascii_whitespace) {
+            return Ok(Self(None));
+        }
+        is_json?;
+        parse(&bytes).map(|value| Self(Some(value)))
+    }
+}
+
+/// Refuses what is not JSON: a cross-site form can send every type but this one.
+pub fn require_json(request: &Request) -> Result<(), Problem> {
+    let content_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let essence = content_type.split(';').next().unwrap_or_default().trim();
+    if essence.eq_ignore_ascii_case("application/json") {
+        return Ok(());
+    }
+    let detail = "Send the body as application/json.";
+    Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", detail))
+}
+
+/// Parses JSON into `T`, naming the field that does not fit.
+pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    let mut json = serde_json::Deserializer::from_slice(bytes);
+    let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        let field = error.path().to_string();
+        refusal(&field, error.inner())
+    })?;
+    json.end().map_err(|error| refusal("", &error))?;
+    Ok(value)
+}
+
+fn refusal(path: &str, error: &serde_json::Error) -> Problem {
+    let message = error.to_string();
+    if !error.is_data() {
+        return Problem::new(StatusCode::BAD_REQUEST, "invalid_json", format!("The body is not JSON: {message}."));
+    }
+    if let Some(field) = quoted_after(&message, "unknown field `") {
+        let detail = format!("The field {field:?} is not known here.");
+        return Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "unknown_field", detail).with("field", field);
+    }
+    match quoted_after(&message, "missing field `") {
+        Some(field) => Problem::invalid_field(field, format!("The field {field:?} is missing.")),
+        None => Problem::invalid_field(path, format!("The field {path:?}: {message}.")),
+    }
+}
+
+fn quoted_after<'a>(message: &'a str, prefix: &str) -> Option<&'a str> {
+    message.strip_prefix(prefix)?.split('`').next()
+}

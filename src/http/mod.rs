@@ -1,0 +1,21 @@
+//! The edge kit: what every slice's HTTP needs, and no slice's knowledge.
+
+pub mod body;
+pub mod caller;
+pub mod cursor;
+pub mod flood;
+pub mod health;
+pub mod metrics;
+pub mod origin;
+pub mod problem;
+pub mod request;
+pub mod serve;
+pub mod sse;
+pub mod stall;
+pub mod state;
+
+pub use body::{JsonBody, OptionalJson, RequestBody};
+pub use caller::{Caller, User};
+pub use cursor::{Page, Paging};
+pub use problem::Problem;
+pub use state::AppState;
