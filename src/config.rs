@@ -157,7 +157,9 @@ impl Config {
             user_limit: limit("user", "FLATLINE_USER_LIMIT")?,
             anon_limit: limit("anon", "FLATLINE_ANON_LIMIT")?,
             anon_network_limit: limit("anon-net", "FLATLINE_ANON_NETWORK_LIMIT")?,
-            flood_limit: source.parse("FLATLINE_FLOOD_LIMIT", "a rate like 50/s burst 100, or off", flood_limit)?,
+            flood_limit: source.parse("FLATLINE_FLOOD_LIMIT", "a rate like 50/s burst 100, or off", |v| {
+                if v == "off" { Some(None) } else { flood_limit(v).map(Some) }
+            })?,
             action_ttl: span("FLATLINE_ACTION_TTL")?,
             allowed_origins: source.list(
                 "FLATLINE_ALLOWED_ORIGINS",
@@ -299,14 +301,11 @@ fn policy(prefix: &str, value: &str) -> Option<Policy> {
     Some(Policy::named(prefix, limit, duration(window.trim())?))
 }
 
-fn flood_limit(value: &str) -> Option<Option<FloodLimit>> {
-    if value == "off" {
-        return Some(None);
-    }
+fn flood_limit(value: &str) -> Option<FloodLimit> {
     let (rate, burst) = value.split_once(" burst ")?;
     let per_second = rate.strip_suffix("/s")?.parse().ok().filter(|n| *n > 0)?;
     let burst = burst.parse().ok().filter(|n| *n > 0)?;
-    Some(Some(FloodLimit { per_second, burst }))
+    Some(FloodLimit { per_second, burst })
 }
 
 fn timeouts(value: &str) -> Option<Timeouts> {

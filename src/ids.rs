@@ -1,6 +1,6 @@
 //! The ids that travel through the program, each a type of its own so that none passes for another.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::sync::Mutex;
 
 use serde::{Deserialize, Serialize};
@@ -17,6 +17,14 @@ pub fn new_v7(now: Millis) -> String {
     let millis = now.0.max(0).unsigned_abs();
     let nanos = u32::try_from(millis % 1000).unwrap_or(0) * 1_000_000;
     Uuid::new_v7(Timestamp::from_unix(&SEQUENCE, millis / 1000, nanos)).to_string()
+}
+
+/// Bytes as lower-case hex.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
 }
 
 /// Declares a text id. A function cannot declare types, hence the macro.

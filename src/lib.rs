@@ -1,5 +1,11 @@
 //! Flatline: heartbeat monitoring with an assistant whose changes a person confirms.
 
+/// Users, tiers, tokens, sessions.
+pub mod accounts;
+/// One confirmation from tap to outcome.
+pub mod actions;
+/// Heartbeat monitoring.
+pub mod checks;
 /// What time it is.
 pub mod clock;
 /// The settings.
@@ -16,3 +22,5 @@ pub mod limits;
 pub mod llm;
 /// Logs and metrics.
 pub mod telemetry;
+/// The page and the widget.
+pub mod widget;

@@ -10,9 +10,11 @@ use tokio_util::task::TaskTracker;
 
 use super::{Db, DbError, Pools};
 
-/// A caller waits this long for a connection; with the statement it must stay within the 2 s in which a database
-/// that is down is answered 503 (limits.md).
+/// A caller waits this long for PostgreSQL; with the statement it must stay within the 2 s in which a database that is
+/// down is answered 503 (limits.md).
 const ACQUIRE_TIMEOUT: Duration = Duration::from_millis(1_800);
+/// A caller waits this long for SQLite's one writer. A file that is away fails at once, so this is only a queue.
+const WRITER_TIMEOUT: Duration = Duration::from_secs(10);
 /// Connections to PostgreSQL per instance.
 const POSTGRES_CONNECTIONS: u32 = 16;
 /// Reading connections on SQLite, beside the one writer.
@@ -75,7 +77,7 @@ async fn open_sqlite(url: &str) -> Result<Pools, DbError> {
 fn sqlite_pool(connections: u32) -> SqlitePoolOptions {
     SqlitePoolOptions::new()
         .max_connections(connections)
-        .acquire_timeout(ACQUIRE_TIMEOUT)
+        .acquire_timeout(WRITER_TIMEOUT)
         .idle_timeout(None)
         .max_lifetime(None)
         .before_acquire(|connection, _| {

@@ -102,11 +102,14 @@ fn refusal(path: &str, error: &serde_json::Error) -> Problem {
     if !error.is_data() {
         return Problem::new(StatusCode::BAD_REQUEST, "invalid_json", format!("The body is not JSON: {message}."));
     }
-    if let Some(field) = quoted_after(&message, "unknown field `") {
+    // A value that does not fit is found by its name, not by its place in the text.
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    let message = message.strip_suffix(&place).unwrap_or(&message);
+    if let Some(field) = quoted_after(message, "unknown field `") {
         let detail = format!("The field {field:?} is not known here.");
         return Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "unknown_field", detail).with("field", field);
     }
-    match quoted_after(&message, "missing field `") {
+    match quoted_after(message, "missing field `") {
         Some(field) => Problem::invalid_field(field, format!("The field {field:?} is missing.")),
         None => Problem::invalid_field(path, format!("The field {path:?}: {message}.")),
     }

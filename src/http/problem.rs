@@ -13,7 +13,11 @@ use crate::db::DbError;
 ///
 /// A 500 never carries a cause: the log does, once.
 #[derive(Debug, Clone)]
-pub struct Problem {
+pub struct Problem(Box<Details>);
+
+/// Boxed, because every handler's `Result` carries the room for it.
+#[derive(Debug, Clone)]
+struct Details {
     status: StatusCode,
     code: &'static str,
     kind: &'static str,
@@ -27,7 +31,7 @@ pub struct Problem {
 impl Problem {
     /// A problem with a stable `code` and a sentence.
     pub fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
-        Self {
+        Self(Box::new(Details {
             status,
             code,
             kind: "about:blank",
@@ -36,7 +40,7 @@ impl Problem {
             extra: Map::new(),
             headers: HeaderMap::new(),
             cause: None,
-        }
+        }))
     }
 
     /// 422 `invalid_field`, naming the field.
@@ -52,7 +56,7 @@ impl Problem {
     /// 401 `unauthorized`.
     pub fn unauthorized(detail: impl Into<String>) -> Self {
         let mut problem = Self::new(StatusCode::UNAUTHORIZED, "unauthorized", detail);
-        problem.headers.insert("www-authenticate", HeaderValue::from_static("Bearer"));
+        problem.0.headers.insert("www-authenticate", HeaderValue::from_static("Bearer"));
         problem
     }
 
@@ -64,29 +68,29 @@ impl Problem {
     /// 500 `internal`; `cause` goes to the log alone.
     pub fn internal(cause: impl Into<String>) -> Self {
         let mut problem = Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "Something went wrong on our side.");
-        problem.cause = Some(cause.into());
+        problem.0.cause = Some(cause.into());
         problem
     }
 
     /// Another member of the body.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
-        self.extra.insert(name.to_owned(), value.into());
+        self.0.extra.insert(name.to_owned(), value.into());
         self
     }
 
     /// The problem's `type` and `title`, where it is a registered one.
     #[must_use]
     pub fn registered(mut self, kind: &'static str, title: &'static str) -> Self {
-        self.kind = kind;
-        self.title = Some(title);
+        self.0.kind = kind;
+        self.0.title = Some(title);
         self
     }
 
     /// A header of the answer.
     #[must_use]
     pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
-        self.headers.insert(name, value);
+        self.0.headers.insert(name, value);
         self
     }
 
@@ -105,31 +109,31 @@ impl Problem {
 
     /// The status that it will be answered with.
     pub fn status(&self) -> StatusCode {
-        self.status
+        self.0.status
     }
 
     /// The stable code.
     pub fn code(&self) -> &'static str {
-        self.code
+        self.0.code
     }
 
     /// The cause for the log, if any.
     pub fn cause(&self) -> Option<&str> {
-        self.cause.as_deref()
+        self.0.cause.as_deref()
     }
 
     /// The response, with the request's id in it.
     pub fn render(self, request_id: &str) -> Response {
-        let title = self.title.or(self.status.canonical_reason()).unwrap_or("Error");
-        let mut body = json!({"type": self.kind, "title": title, "status": self.status.as_u16(), "code": self.code,
-            "detail": self.detail});
+        let title = self.0.title.or(self.0.status.canonical_reason()).unwrap_or("Error");
+        let mut body = json!({"type": self.0.kind, "title": title, "status": self.0.status.as_u16(), "code": self.0.code,
+            "detail": self.0.detail});
         if let Value::Object(members) = &mut body {
-            members.extend(self.extra);
+            members.extend(self.0.extra);
             members.insert("request_id".to_owned(), request_id.into());
         }
         let mut response = Response::new(Body::from(body.to_string()));
-        *response.status_mut() = self.status;
-        response.headers_mut().extend(self.headers);
+        *response.status_mut() = self.0.status;
+        response.headers_mut().extend(self.0.headers);
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         response
@@ -139,8 +143,8 @@ impl Problem {
 impl IntoResponse for Problem {
     /// An empty response that carries the problem to the layer that renders it.
     fn into_response(self) -> Response {
-        let mut response = self.status.into_response();
-        response.extensions_mut().insert(Box::new(self));
+        let mut response = self.0.status.into_response();
+        response.extensions_mut().insert(self);
         response
     }
 }
@@ -158,7 +162,7 @@ impl From<DbError> for Problem {
             }
             DbError::Sqlx(_) | DbError::Corrupt { .. } | DbError::Migrate(_) => Self::internal(""),
         };
-        problem.cause = Some(cause);
+        problem.0.cause = Some(cause);
         problem
     }
 }

@@ -53,7 +53,7 @@ pub async fn observe(State(state): State<AppState>, mut request: Request, next: 
 
 /// Renders the problem that the response carries, or one for a bare status of the router's.
 fn finish(mut response: Response, id: &str) -> Response {
-    if let Some(problem) = response.extensions_mut().remove::<Box<Problem>>() {
+    if let Some(problem) = response.extensions_mut().remove::<Problem>() {
         if let Some(cause) = problem.cause() {
             tracing::error!(request = id, status = problem.status().as_u16(), cause, "request failed");
         }

@@ -39,7 +39,7 @@ impl Policy {
 
     /// State changes of one check by pings inside its floor: 10 in any 300 s.
     pub fn check_flip() -> Self {
-        Self { name: "check-flip".to_owned(), limit: 10, window: Duration::from_secs(300) }
+        Self { name: "check-flip".to_owned(), limit: 10, window: Duration::from_mins(5) }
     }
 }
 
@@ -105,21 +105,20 @@ pub async fn take(db: &Db, clock: &dyn Clock, mut charges: Vec<Charge>) -> Resul
         return Ok(Decision::Refused(refused));
     }
     // The read above only ever says no. Only this write says yes.
-    match charges.as_slice() {
-        [charge] => match store::admit(db.autocommit(), charge, clock.now()).await? {
-            Some(admitted) => Ok(admitted_all(vec![(charge.clone(), admitted)])),
-            None => refused_now(db, clock, &charges).await,
-        },
-        _ => {
-            let now = clock.now();
-            let pending = charges.clone();
-            let admitted = db.write(move |tx| Box::pin(admit_all(tx, pending, now))).await;
-            match admitted {
-                Ok(admitted) => Ok(admitted_all(admitted)),
-                Err(TakeError::Refused) => refused_now(db, clock, &charges).await,
-                Err(TakeError::Db(error)) => Err(error),
-            }
+    let admitted = if let [charge] = charges.as_slice() {
+        let hits = store::admit(db.autocommit(), charge, clock.now()).await?;
+        hits.map(|hits| vec![(charge.clone(), hits)])
+    } else {
+        let (now, pending) = (clock.now(), charges.clone());
+        match db.write(move |tx| Box::pin(admit_all(tx, pending, now))).await {
+            Ok(admitted) => Some(admitted),
+            Err(TakeError::Refused) => None,
+            Err(TakeError::Db(error)) => return Err(error),
         }
+    };
+    match admitted {
+        Some(admitted) => Ok(admitted_all(admitted)),
+        None => refused_now(db, clock, &charges).await,
     }
 }
 

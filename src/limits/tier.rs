@@ -35,8 +35,8 @@ impl Tier {
     /// The least time between two accepted pings of one kind.
     pub fn floor(self) -> Duration {
         match self {
-            Self::Free => Duration::from_secs(300),
-            Self::Pro | Self::Business => Duration::from_secs(60),
+            Self::Free => Duration::from_mins(5),
+            Self::Pro | Self::Business => Duration::from_mins(1),
         }
     }
 

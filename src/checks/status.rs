@@ -1,0 +1,265 @@
+//! What follows from a check's row and the time: paused, late, started, when the next ping is due, when it goes down.
+//!
+//! Pure. The one place for this arithmetic: whoever changes a row computes its [`Times`] here, from the row that the
+//! same transaction holds, and writes them with the change.
+
+use std::time::Duration;
+
+use super::{Check, Status};
+use crate::clock::Millis;
+
+/// What is not stored of a check's state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Derived {
+    /// Pings are noted only, and it cannot go down.
+    pub paused: bool,
+    /// Up, but its ping is due.
+    pub late: bool,
+    /// A start that nothing has ended yet.
+    pub started: bool,
+}
+
+/// What a check is at `now` besides its stored status.
+pub fn derive(check: &Check, now: Millis) -> Derived {
+    let paused = is_paused(check, now);
+    Derived {
+        paused,
+        late: !paused && check.status == Status::Up && check.due_at.is_some_and(|due| due <= now),
+        started: check.started_at.is_some(),
+    }
+}
+
+/// Whether a pause is in force. One whose `paused_until` has passed has ended by itself, cleared or not.
+pub fn is_paused(check: &Check, now: Millis) -> bool {
+    check.paused_at.is_some() && check.paused_until.is_none_or(|until| until > now)
+}
+
+/// The time between two pings that counts: the period, or the floor of the account's tier if that is longer.
+pub fn effective_period(check: &Check) -> Duration {
+    seconds(check.period_seconds).max(check.tier.floor())
+}
+
+/// When the next ping is due, and when the check goes down without one: `due_at` and `deadline_at` of the row.
+///
+/// A check that is new has neither until its first ping, but a start gives it a deadline. One that is down has no
+/// deadline. While a pause without end is in force there is neither.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Times {
+    /// When the next ping is due.
+    pub due_at: Option<Millis>,
+    /// When the check goes down without one.
+    pub deadline_at: Option<Millis>,
+}
+
+impl Times {
+    /// After a success at `now`, from whatever state: the run is over and the next one is a period away.
+    pub fn after_success(check: &Check, now: Millis) -> Self {
+        Self::counted_from(check, now)
+    }
+
+    /// After a fail, from whatever state: down has no deadline.
+    pub fn after_fail(check: &Check) -> Self {
+        Self { due_at: check.due_at, deadline_at: None }
+    }
+
+    /// After a start at `now`: the run may take its time, but no later than the check would have gone down anyway.
+    pub fn after_start(check: &Check, now: Millis) -> Self {
+        let deadline_at = match check.status {
+            Status::Down => None,
+            Status::New | Status::Up => Some(end_of_run(check, now, check.due_at)),
+        };
+        Self { due_at: check.due_at, deadline_at }
+    }
+
+    /// After an edit at `now` (or a change of tier, which changes the floor): counted from where the old times were
+    /// counted from. `after` is the row as the edit returned it, still with the old times; of `before` only the period
+    /// matters. What the edit makes late goes down at the edit, not before it.
+    pub fn after_edit(before: &Check, after: &Check, now: Millis) -> Self {
+        let due_at = after.due_at.map(|due| due.minus(effective_period(before)).plus(effective_period(after)));
+        let deadline_at = after.deadline_at.map(|old| {
+            let new = match (after.started_at, due_at) {
+                (Some(start), _) => end_of_run(after, start, due_at),
+                (None, Some(due)) => due.plus(seconds(after.grace_seconds)),
+                (None, None) => old,
+            };
+            new.max(old.min(now))
+        });
+        Self { due_at, deadline_at }
+    }
+
+    /// After a pause that ends by itself at `until`, or never. Both times count from that end, so that nothing has to
+    /// happen then. Pausing forgets an open start: store `started_at` as NULL with these.
+    pub fn after_pause(check: &Check, until: Option<Millis>) -> Self {
+        until.map_or_else(Self::default, |until| Self::after_resume(check, until))
+    }
+
+    /// After a pause was ended at `now`. Pings were only noted meanwhile, so the period starts again.
+    pub fn after_resume(check: &Check, now: Millis) -> Self {
+        match check.status {
+            Status::Up => Self::counted_from(check, now),
+            Status::New | Status::Down => Self::default(),
+        }
+    }
+
+    fn counted_from(check: &Check, from: Millis) -> Self {
+        let due = from.plus(effective_period(check));
+        Self { due_at: Some(due), deadline_at: Some(due.plus(seconds(check.grace_seconds))) }
+    }
+}
+
+/// `min(due, start) + max_runtime`, or the grace if there is none. A late start with a run shorter than the grace has
+/// its full run within the grace: otherwise a start in time could already be too late.
+fn end_of_run(check: &Check, start: Millis, due: Option<Millis>) -> Millis {
+    let grace = seconds(check.grace_seconds);
+    let run = check.max_runtime_seconds.map_or(grace, seconds);
+    let end = start.plus(run);
+    due.map_or(end, |due| end.min(due.plus(run.max(grace))))
+}
+
+/// Stored durations are positive: parsed at the edge.
+fn seconds(count: i64) -> Duration {
+    Duration::from_secs(count.max(0).unsigned_abs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::{CheckId, UserId};
+    use crate::limits::Tier;
+
+    /// Seconds since 1970.
+    fn at(seconds: i64) -> Millis {
+        Millis(seconds * 1000)
+    }
+
+    fn times(due: impl Into<Option<i64>>, deadline: impl Into<Option<i64>>) -> Times {
+        Times { due_at: due.into().map(at), deadline_at: deadline.into().map(at) }
+    }
+
+    /// Period 600 s, grace 100 s, last success at 0: due at 600, down at 700.
+    fn check(status: Status) -> Check {
+        let Times { due_at, deadline_at } = match status {
+            Status::Up => times(600, 700),
+            Status::New | Status::Down => Times::default(),
+        };
+        Check {
+            id: CheckId(String::new()),
+            account_id: UserId(String::new()),
+            tier: Tier::Pro,
+            ping_key: String::new(),
+            name: String::new(),
+            tags: Vec::new(),
+            description: String::new(),
+            period_seconds: 600,
+            grace_seconds: 100,
+            max_runtime_seconds: None,
+            status,
+            paused_at: None,
+            paused_until: None,
+            config_version: 1,
+            last_ping_at: None,
+            last_success_at: None,
+            last_fail_at: None,
+            last_start_at: None,
+            last_log_at: None,
+            started_at: None,
+            due_at,
+            deadline_at,
+            rejected_count: 0,
+            last_rejected_at: None,
+            created_at: at(0),
+        }
+    }
+
+    #[test]
+    fn a_success_is_followed_by_the_longer_of_period_and_floor() {
+        for (tier, period, due) in [(Tier::Pro, 600, 1_600), (Tier::Free, 60, 1_300), (Tier::Pro, 60, 1_060)] {
+            for status in [Status::New, Status::Up, Status::Down] {
+                let check = Check { tier, period_seconds: period, ..check(status) };
+                assert_eq!(Times::after_success(&check, at(1_000)), times(due, due + 100), "{tier} {period} {status}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_start_gives_the_run_its_time_and_no_more() {
+        // Status, start, max runtime, deadline; grace 100, due 600.
+        let table = [
+            (Status::Up, 200, None, Some(300)),          // early: its own grace, before the due
+            (Status::Up, 200, Some(1_000), Some(1_200)), // early and long
+            (Status::Up, 590, Some(60), Some(650)),
+            (Status::Up, 650, None, Some(700)), // late: the old deadline stands
+            (Status::Up, 650, Some(1_000), Some(1_600)), // late and long: counted from the due
+            (Status::Up, 610, Some(60), Some(670)), // late and short: its whole run
+            (Status::Up, 690, Some(60), Some(700)), // … within the grace
+            (Status::Up, 800, None, Some(700)), // too late changes nothing
+            (Status::New, 200, None, Some(300)),
+            (Status::New, 200, Some(60), Some(260)),
+            (Status::Down, 200, Some(60), None),
+        ];
+        for (status, start, max_runtime_seconds, deadline) in table {
+            let check = Check { max_runtime_seconds, ..check(status) };
+            let after = Times::after_start(&check, at(start));
+            assert_eq!(after.deadline_at, deadline.map(at), "{status} {start} {max_runtime_seconds:?}");
+            assert_eq!(after.due_at, check.due_at);
+        }
+    }
+
+    #[test]
+    fn an_edit_counts_from_where_the_old_times_did() {
+        let up = check(Status::Up);
+        let edit = |period_seconds, grace_seconds| Check { period_seconds, grace_seconds, ..up.clone() };
+        assert_eq!(Times::after_edit(&up, &edit(600, 100), at(50)), times(600, 700));
+        assert_eq!(Times::after_edit(&up, &edit(1_200, 60), at(50)), times(1_200, 1_260));
+        // Now late: down at the edit, not in the past.
+        assert_eq!(Times::after_edit(&up, &edit(60, 60), at(500)), times(60, 500));
+        // Its deadline had passed before the edit, which does not help.
+        assert_eq!(Times::after_edit(&up, &edit(60, 60), at(900)), times(60, 700));
+        // A larger floor.
+        let free = Check { tier: Tier::Free, ..edit(60, 100) };
+        assert_eq!(Times::after_edit(&edit(60, 100), &free, at(50)), times(840, 940));
+        // An open run keeps its start.
+        let run = Check { started_at: Some(at(200)), deadline_at: Some(at(300)), ..up.clone() };
+        let longer = Check { max_runtime_seconds: Some(3_600), ..run.clone() };
+        assert_eq!(Times::after_edit(&run, &longer, at(250)), times(600, 3_800));
+        // What has no times gets none.
+        for status in [Status::New, Status::Down] {
+            let without = check(status);
+            let after = Check { period_seconds: 60, ..without.clone() };
+            assert_eq!(Times::after_edit(&without, &after, at(50)), Times::default());
+        }
+    }
+
+    #[test]
+    fn a_pause_takes_the_deadline_away_and_its_end_starts_the_period_again() {
+        let up = check(Status::Up);
+        assert_eq!(Times::after_pause(&up, None), Times::default());
+        assert_eq!(Times::after_pause(&up, Some(at(5_000))), times(5_600, 5_700));
+        assert_eq!(Times::after_resume(&up, at(5_000)), times(5_600, 5_700));
+        for status in [Status::New, Status::Down] {
+            assert_eq!(Times::after_pause(&check(status), Some(at(5_000))), Times::default());
+            assert_eq!(Times::after_resume(&check(status), at(5_000)), Times::default());
+        }
+    }
+
+    #[test]
+    fn late_started_and_paused_follow_from_the_row() {
+        let up = check(Status::Up);
+        let paused = |until: Option<i64>| Check { paused_at: Some(at(1)), paused_until: until.map(at), ..up.clone() };
+        let open = Check { started_at: Some(at(590)), ..up.clone() };
+        let derived = |paused, late, started| Derived { paused, late, started };
+        let table = [
+            (&up, 599, derived(false, false, false)),
+            (&up, 600, derived(false, true, false)),
+            (&open, 595, derived(false, false, true)),
+            (&paused(None), 900, derived(true, false, false)),
+            (&paused(Some(900)), 899, derived(true, false, false)),
+            (&paused(Some(900)), 900, derived(false, true, false)),
+            (&check(Status::Down), 900, derived(false, false, false)),
+            (&check(Status::New), 900, derived(false, false, false)),
+        ];
+        for (row, (check, now, expected)) in table.into_iter().enumerate() {
+            assert_eq!(derive(check, at(now)), expected, "row {row}");
+        }
+    }
+}

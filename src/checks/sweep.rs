@@ -1,0 +1,80 @@
+//! The sweep: takes checks down whose deadline has passed. Any number of instances may run it at once.
+
+use std::time::Duration;
+
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use super::Status;
+use super::history::Reason;
+use super::store::flips::{self, Flip, Late};
+use crate::clock::{Clock, Millis, SharedClock};
+use crate::db::{Db, DbError};
+use crate::telemetry::SWEPT;
+
+/// How many late checks are looked up at a time.
+const BATCH: u8 = 100;
+
+/// Takes every late check down, each in a transaction of its own, and returns how many it was.
+pub async fn sweep(db: &Db, clock: &dyn Clock) -> Result<usize, DbError> {
+    let mut flipped = 0;
+    loop {
+        let batch = flips::list_late(db, clock.now(), i64::from(BATCH)).await?;
+        let (seen, before) = (batch.len(), flipped);
+        for late in batch {
+            // What was read above only says where to look; the claim decides.
+            flipped += usize::from(flip_late(db, late, clock.now()).await?);
+        }
+        // A batch that moved nothing is in other hands.
+        if seen < usize::from(BATCH) || flipped == before {
+            break;
+        }
+    }
+    flips::expire_pauses(db, clock.now()).await?;
+    Ok(flipped)
+}
+
+/// Dated at the deadline, not when it was noticed.
+async fn flip_late(db: &Db, late: Late, now: Millis) -> Result<bool, DbError> {
+    db.write(move |tx| {
+        Box::pin(async move {
+            if !flips::claim_late(tx, &late, now).await? {
+                return Ok(false);
+            }
+            let flip = Flip { from: late.status, to: Status::Down, reason: Reason::Timeout, at: late.deadline_at };
+            flips::insert_flip(tx, &late.id, flip, now).await?;
+            Ok(true)
+        })
+    })
+    .await
+}
+
+/// Sweeps `every` so often until `stop`. A sweep that fails is told of once, and the next one tries again.
+pub async fn run(db: Db, clock: SharedClock, every: Duration, stop: CancellationToken) {
+    let sweeping = async {
+        let mut failing = false;
+        loop {
+            match sweep(&db, clock.as_ref()).await {
+                Ok(flipped) => {
+                    if failing {
+                        tracing::info!("the sweep works again");
+                    }
+                    if flipped > 0 {
+                        tracing::info!(flipped, "checks went down");
+                        metrics::counter!(SWEPT).increment(flipped as u64);
+                    }
+                    failing = false;
+                }
+                Err(error) => {
+                    if !failing {
+                        tracing::error!(%error, "the sweep failed");
+                    }
+                    failing = true;
+                }
+            }
+            sleep(every).await;
+        }
+    };
+    // A write under way when this stops is finished by the database's own task.
+    stop.run_until_cancelled(sweeping).await;
+}
