@@ -4,6 +4,10 @@
 pub mod accounts;
 /// One confirmation from tap to outcome.
 pub mod actions;
+/// Starts and stops an instance.
+pub mod app;
+/// One message from arrival to last chunk.
+pub mod chat;
 /// Heartbeat monitoring.
 pub mod checks;
 /// What time it is.
@@ -20,6 +24,8 @@ pub mod ids;
 pub mod limits;
 /// What a model is to us.
 pub mod llm;
+/// Every route and layer.
+pub mod router;
 /// Logs and metrics.
 pub mod telemetry;
 /// The page and the widget.

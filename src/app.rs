@@ -1,0 +1,263 @@
+//! A running instance: database, migrations, workers, server; and how it stops.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::time::{interval, timeout};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::accounts;
+use crate::chat::live::Turns;
+use crate::chat::prompt::Prompts;
+use crate::chat::streams::Streams;
+use crate::chat::{Chat, store};
+use crate::checks;
+use crate::clock::{SharedClock, SystemClock};
+use crate::config::Config;
+use crate::db::{self, Db, DbError};
+use crate::http::flood::FloodGuard;
+use crate::http::{AppState, metrics as metrics_endpoint, serve};
+use crate::limits::{self, Tier};
+use crate::llm::ChatModel;
+use crate::llm::offline::Offline;
+use crate::llm::openai::{OpenAi, OpenAiConfig};
+use crate::router::router;
+
+/// Running turns get this long to finish when the process stops.
+const TURN_GRACE: Duration = Duration::from_secs(10);
+/// Connections get this long to close after that.
+const CONNECTION_GRACE: Duration = Duration::from_secs(3);
+/// Expired actions and dead turns are tidied this often.
+const TIDY_EVERY: Duration = Duration::from_secs(10);
+/// Rows of no further use are deleted this often.
+const PRUNE_EVERY: Duration = Duration::from_hours(1);
+/// The database's clock is measured this often.
+const MEASURE_EVERY: Duration = Duration::from_mins(1);
+
+/// Why an instance does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The database.
+    #[error("the database cannot be used: {0}")]
+    Db(#[from] DbError),
+    /// A file or address.
+    #[error("{what}: {cause}")]
+    Io {
+        /// What was tried.
+        what: &'static str,
+        /// Why not.
+        cause: std::io::Error,
+    },
+    /// The model's settings.
+    #[error(transparent)]
+    Model(#[from] crate::llm::openai::OpenAiConfigError),
+    /// The owner's account.
+    #[error(transparent)]
+    Account(#[from] accounts::AccountError),
+    /// The sample checks.
+    #[error("the sample checks could not be made: {0}")]
+    Samples(#[from] checks::CheckError),
+}
+
+/// A running instance.
+pub struct App {
+    /// Where it listens.
+    pub addr: SocketAddr,
+    /// Where it is reached.
+    pub public_url: Arc<str>,
+    /// Its database.
+    pub db: Db,
+    /// Its clock.
+    pub clock: SharedClock,
+    turns: Turns,
+    stopping: CancellationToken,
+    stop_turns: CancellationToken,
+    workers: TaskTracker,
+    connections: TaskTracker,
+}
+
+/// What an instance may be given instead of its own: tests decide what time it is and who answers.
+#[derive(Default)]
+pub struct Parts {
+    /// The time.
+    pub clock: Option<SharedClock>,
+    /// Who answers.
+    pub model: Option<Arc<dyn ChatModel>>,
+}
+
+impl App {
+    /// Opens and migrates the database, starts the workers and serves on `listener`.
+    ///
+    /// # Errors
+    /// [`StartError`]: nothing runs then.
+    pub async fn start(config: Config, listener: TcpListener, parts: Parts) -> Result<Self, StartError> {
+        let db = db::open(&config.database_url).await?;
+        db.migrate().await?;
+        let system_clock = Arc::new(SystemClock::default());
+        measure(&db, &system_clock).await?;
+        let clock: SharedClock = parts.clock.unwrap_or_else(|| system_clock.clone());
+        let prompts = Prompts::load(config.prompts_dir.as_deref())
+            .map_err(|cause| StartError::Io { what: "the prompts cannot be read", cause })?;
+        let model = match parts.model {
+            Some(model) => model,
+            None => model(&config, &prompts, clock.clone())?,
+        };
+        let secret = accounts::secret(&db, &config).await?;
+        if db.is_embedded() {
+            // Nobody else runs turns on this file: what still streams died with its process.
+            store::running::interrupt_all(&db).await?;
+        }
+        first_start(&db, &clock).await?;
+        let addr =
+            listener.local_addr().map_err(|cause| StartError::Io { what: "the listener has no address", cause })?;
+        let public_url: Arc<str> = config.public_url.clone().unwrap_or_else(|| format!("http://{addr}")).into();
+        tracing::info!(%addr, model = model.name(), prompts = prompts.hash(), "started");
+
+        let (stopping, stop_turns) = (CancellationToken::new(), CancellationToken::new());
+        let (workers, connections) = (TaskTracker::new(), TaskTracker::new());
+        let config = Arc::new(config);
+        let turns = Turns::new(stop_turns.clone());
+        let chat = Chat {
+            db: db.clone(),
+            clock: clock.clone(),
+            config: config.clone(),
+            model: model.clone(),
+            prompts: Arc::new(prompts),
+            turns: turns.clone(),
+            streams: Streams::default(),
+        };
+        let flood_guard = config.flood_limit.map(FloodGuard::new);
+        let state = AppState {
+            db: db.clone(),
+            clock: clock.clone(),
+            config: config.clone(),
+            model,
+            secret: secret.into(),
+            public_url: public_url.clone(),
+            stopping: stopping.clone(),
+        };
+        let metrics = match config.metrics_addr {
+            None => None,
+            Some(addr) => Some(
+                TcpListener::bind(addr)
+                    .await
+                    .map_err(|cause| StartError::Io { what: "FLATLINE_METRICS_ADDR cannot be listened on", cause })?,
+            ),
+        };
+        let app = Self { addr, public_url, db, clock, turns, stopping, stop_turns, workers, connections };
+        app.start_workers(&config, flood_guard.clone(), system_clock);
+        if let Some(listener) = metrics {
+            app.workers.spawn(metrics_endpoint::serve(listener, app.stop_turns.clone()));
+        }
+        let router = router(state, chat, flood_guard);
+        // Readiness goes false first and new requests get 503; the listener closes with the turns.
+        let closing = app.stop_turns.clone();
+        app.workers.spawn(serve::serve(listener, router, app.connections.clone(), closing));
+        Ok(app)
+    }
+
+    fn start_workers(&self, config: &Config, flood_guard: Option<FloodGuard>, system_clock: Arc<SystemClock>) {
+        let (db, clock, stop) = (self.db.clone(), self.clock.clone(), self.stopping.clone());
+        self.workers.spawn(checks::sweep::run(db, clock, config.sweep_interval, stop));
+        let (db, clock) = (self.db.clone(), self.clock.clone());
+        self.every(TIDY_EVERY, move || tidy(db.clone(), clock.clone()));
+        let (db, clock) = (self.db.clone(), self.clock.clone());
+        self.every(PRUNE_EVERY, move || prune(db.clone(), clock.clone()));
+        let db = self.db.clone();
+        self.every(MEASURE_EVERY, move || {
+            let (db, system_clock, flood_guard) = (db.clone(), system_clock.clone(), flood_guard.clone());
+            async move {
+                if let Some(guard) = flood_guard {
+                    guard.tidy();
+                }
+                measure(&db, &system_clock).await
+            }
+        });
+    }
+
+    /// Runs `work` each `period` until the process stops; a failure is logged and tried again at its next time.
+    fn every<F>(&self, period: Duration, work: impl Fn() -> F + Send + 'static)
+    where
+        F: Future<Output = Result<(), DbError>> + Send,
+    {
+        let stop = self.stopping.clone();
+        self.workers.spawn(async move {
+            let mut tick = interval(period);
+            loop {
+                tokio::select! {
+                    _ = tick.tick() => {}
+                    () = stop.cancelled() => return,
+                }
+                if let Err(error) = work().await {
+                    tracing::warn!(%error, "background work failed");
+                }
+            }
+        });
+    }
+
+    /// Stops: no new requests, turns get 10 s and are then stored as interrupted, connections close.
+    pub async fn shutdown(self) {
+        self.stopping.cancel();
+        self.turns.tasks.close();
+        if timeout(TURN_GRACE, self.turns.tasks.wait()).await.is_err() {
+            tracing::info!("turns still run: they are stopped and stored as interrupted");
+        }
+        self.stop_turns.cancel();
+        self.turns.tasks.wait().await;
+        self.connections.close();
+        if timeout(CONNECTION_GRACE, self.connections.wait()).await.is_err() {
+            tracing::debug!("some connections were cut");
+        }
+        self.workers.close();
+        self.workers.wait().await;
+        self.db.close().await;
+    }
+}
+
+fn model(config: &Config, prompts: &Prompts, clock: SharedClock) -> Result<Arc<dyn ChatModel>, StartError> {
+    Ok(match &config.provider {
+        Some(provider) => Arc::new(OpenAi::new(OpenAiConfig {
+            api_key: provider.api_key.clone(),
+            base_url: provider.base_url.clone(),
+            model: provider.model.clone(),
+            timeouts: config.model_timeouts,
+        })?),
+        None => Arc::new(Offline::new(prompts.product(), Arc::new(move || clock.now().timestamp()))),
+    })
+}
+
+/// A fresh database gets its owner with a few sample checks.
+async fn first_start(db: &Db, clock: &SharedClock) -> Result<(), StartError> {
+    if accounts::store::has_accounts(db).await? {
+        return Ok(());
+    }
+    match accounts::add_user(db, clock.as_ref(), accounts::OWNER, Tier::Free).await {
+        Ok(owner) => Ok(checks::sample::create_samples(db, clock.now(), &owner.id).await?),
+        // Another instance started at the same moment.
+        Err(accounts::AccountError::Taken(_)) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Follows the database's clock where instances share one.
+async fn measure(db: &Db, clock: &SystemClock) -> Result<(), DbError> {
+    let before = SystemClock::machine_now();
+    if let Some(database_now) = db.shared_time().await? {
+        clock.follow(before, crate::clock::Millis(database_now), SystemClock::machine_now());
+    }
+    Ok(())
+}
+
+async fn tidy(db: Db, clock: SharedClock) -> Result<(), DbError> {
+    crate::actions::expire::expire(&db, clock.as_ref()).await?;
+    store::running::interrupt_stale(&db, clock.now()).await?;
+    Ok(())
+}
+
+async fn prune(db: Db, clock: SharedClock) -> Result<(), DbError> {
+    limits::delete_dead(&db, clock.now()).await?;
+    accounts::store::delete_expired(&db, clock.now()).await
+}

@@ -1,0 +1,283 @@
+//! From a parsed message to the stream that answers it. Every refusal happens before there is a stream.
+
+use std::time::Duration;
+
+use futures::stream::BoxStream;
+use futures::{Stream, StreamExt};
+use serde_json::Value;
+
+use super::begin::{BeginError, begin};
+use super::decide::{Decided, decide};
+use super::live::Opening;
+use super::message::Incoming;
+use super::store::running::{find_running, request_stop};
+use super::store::{self, Conversation, Status};
+use super::streams::Place;
+use super::turn::{self, Job};
+use super::{Chat, stored, typed};
+use crate::accounts;
+use crate::db::DbError;
+use crate::http::Caller;
+use crate::ids::{ConversationRef, MessageId, new_v7};
+use crate::limits::{Decision, Standing, give_back, take};
+use crate::llm::ModelErrorKind;
+use crate::telemetry;
+
+/// A turn that was stopped has this long to be stored before the next message gives up on it.
+const STOP_PATIENCE: Duration = Duration::from_secs(4);
+
+/// An answer under way.
+pub struct Answer {
+    /// Its chunks.
+    pub chunks: BoxStream<'static, Value>,
+    /// How the caller stands after it, if it was charged.
+    pub standings: Vec<Standing>,
+}
+
+/// Why there is no answer. Nothing half-done is left.
+#[derive(Debug, thiserror::Error)]
+pub enum ReceiveError {
+    /// Somebody still reads the running turn of this conversation.
+    #[error("a turn is in progress")]
+    TurnInProgress,
+    /// The caller has as many streams open as it may.
+    #[error("too many streams")]
+    TooManyStreams,
+    /// A quota refused.
+    #[error("quota exceeded")]
+    QuotaExceeded(Vec<Standing>),
+    /// The provider gave nothing.
+    #[error("the model gave nothing")]
+    Model(ModelErrorKind),
+    /// There is nothing to answer again.
+    #[error("nothing to regenerate")]
+    NothingToRegenerate,
+    /// The database failed.
+    #[error(transparent)]
+    Db(#[from] DbError),
+    /// The turn could not be started.
+    #[error("unavailable")]
+    Unavailable,
+}
+
+/// Answers a message.
+///
+/// # Errors
+/// [`ReceiveError`], before any byte of a stream.
+pub async fn receive(chat: &Chat, caller: &Caller, incoming: Incoming) -> Result<Answer, ReceiveError> {
+    let owner = caller.owner();
+    let existing = store::find_conversation(&chat.db, &owner, &incoming.conversation).await?;
+    let question = question(chat, existing.as_ref(), &incoming).await?;
+    if let (Some(conversation), Question::Known(id)) = (&existing, &question) {
+        return replay(chat, caller, conversation.reference.clone(), id).await;
+    }
+    if let Some(conversation) = &existing {
+        clear_the_way(chat, &conversation.reference).await?;
+        if let (Some(user), Question::New(id), Some(word)) = (caller.user(), &question, typed::parse(&incoming.text)) {
+            match decide(chat, user, &owner, conversation, id, &incoming.text, word).await? {
+                Decided::Answered(answer) => {
+                    return stored_answer(chat, caller, conversation.reference.clone(), answer);
+                }
+                Decided::Known => return replay(chat, caller, conversation.reference.clone(), id).await,
+                Decided::NotAboutActions => {}
+            }
+        }
+    }
+    let (receipt, standings) =
+        match take(&chat.db, chat.clock.as_ref(), accounts::charges(&chat.config, caller)).await? {
+            Decision::Admitted { receipt, standings } => (receipt, standings),
+            Decision::Refused(standings) => {
+                for standing in &standings {
+                    metrics::counter!(telemetry::QUOTA_REFUSALS, "policy" => standing.policy.name.clone()).increment(1);
+                }
+                return Err(ReceiveError::QuotaExceeded(standings));
+            }
+        };
+    let not_charged = |error: ReceiveError| async {
+        // Our own refusal before the provider was called: given back.
+        if let Err(error) = give_back(&chat.db, chat.clock.as_ref(), receipt.clone()).await {
+            tracing::warn!(%error, "a charge could not be given back");
+        }
+        Err(error)
+    };
+    let Some(place) = chat.streams.enter(caller) else { return not_charged(ReceiveError::TooManyStreams).await };
+    let begun = match begin(chat, &owner, &incoming, question.id(), question.is_new()).await {
+        Ok(begun) => begun,
+        Err(BeginError::Busy) => return not_charged(ReceiveError::TurnInProgress).await,
+        Err(BeginError::Db(error)) => return not_charged(error.into()).await,
+        Err(BeginError::Known(conversation)) => {
+            // The same message came twice at once and the other was first: it is charged, this one is not.
+            drop(place);
+            give_back(&chat.db, chat.clock.as_ref(), receipt).await?;
+            return replay(chat, caller, conversation, question.id()).await;
+        }
+    };
+    let entered = chat.turns.enter(&begun.conversation, begun.answer, question.id().clone());
+    let live = entered.turn.clone();
+    let reader = live.join();
+    let job = Job {
+        caller: caller.clone(),
+        conversation: begun.conversation,
+        conversation_id: incoming.conversation,
+        new_question: match question {
+            Question::New(id) => Some(id),
+            Question::Again(_) | Question::Known(_) => None,
+        },
+        receipt,
+    };
+    chat.turns.tasks.spawn(turn::run(chat.clone(), job, entered));
+    opened(live.opened().await)?;
+    Ok(Answer { chunks: holding(place, reader.chunks()), standings })
+}
+
+/// What a message asks for.
+enum Question {
+    /// A message that was not seen before.
+    New(MessageId),
+    /// The same message again: its stored answer, or the running one.
+    Known(MessageId),
+    /// The last message, to be answered once more.
+    Again(MessageId),
+}
+
+impl Question {
+    fn id(&self) -> &MessageId {
+        match self {
+            Self::New(id) | Self::Known(id) | Self::Again(id) => id,
+        }
+    }
+
+    fn is_new(&self) -> bool {
+        matches!(self, Self::New(_))
+    }
+}
+
+async fn question(
+    chat: &Chat,
+    conversation: Option<&Conversation>,
+    incoming: &Incoming,
+) -> Result<Question, ReceiveError> {
+    let id = incoming.id.clone().unwrap_or_else(|| MessageId(new_v7(chat.clock.now())));
+    let Some(conversation) = conversation else { return Ok(Question::New(id)) };
+    let known = store::find_message(&chat.db, &conversation.reference, &id).await?;
+    match known {
+        // A message whose turn was undone is new again.
+        None => Ok(Question::New(id)),
+        Some(_) if !incoming.regenerate => Ok(Question::Known(id)),
+        Some(_) => {
+            let last = store::find_last_question(&chat.db, &conversation.reference).await?;
+            Ok(Question::Again(last.ok_or(ReceiveError::NothingToRegenerate)?.id))
+        }
+    }
+}
+
+/// Makes room for a new turn: refuses while somebody reads the running one, stops one whose reader has left.
+async fn clear_the_way(chat: &Chat, conversation: &ConversationRef) -> Result<(), ReceiveError> {
+    if let Some(live) = chat.turns.find(conversation) {
+        if live.has_reader() {
+            return Err(ReceiveError::TurnInProgress);
+        }
+        live.stop.cancel();
+        let stored = tokio::time::timeout(STOP_PATIENCE, live.ended()).await;
+        return stored.map_err(|_| ReceiveError::TurnInProgress);
+    }
+    let now = chat.clock.now();
+    match find_running(&chat.db, conversation).await? {
+        Some(running) if running.status_at(now) == Status::Streaming => {
+            if running.has_reader {
+                return Err(ReceiveError::TurnInProgress);
+            }
+            request_stop(&chat.db, conversation, Some(&running.id)).await?;
+            let is_idle = stored::wait_until_idle(&chat.db, conversation, STOP_PATIENCE).await?;
+            if is_idle { Ok(()) } else { Err(ReceiveError::TurnInProgress) }
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// The stored turn of a message that came before: live if it runs, else replayed. Costs nothing.
+async fn replay(
+    chat: &Chat,
+    caller: &Caller,
+    conversation: ConversationRef,
+    question: &MessageId,
+) -> Result<Answer, ReceiveError> {
+    if let Some(live) = chat.turns.find(&conversation).filter(|live| live.reply_to == *question) {
+        let place = chat.streams.enter(caller).ok_or(ReceiveError::TooManyStreams)?;
+        let reader = live.join();
+        opened(live.opened().await)?;
+        return Ok(Answer { chunks: holding(place, reader.chunks()), standings: Vec::new() });
+    }
+    let answer = store::find_answer(&chat.db, &conversation, question).await?;
+    // An answer that is not there was undone between two reads: the provider gave nothing.
+    let answer = answer.ok_or(ReceiveError::Model(ModelErrorKind::Unreachable))?;
+    stored_answer(chat, caller, conversation, answer.id)
+}
+
+fn stored_answer(
+    chat: &Chat,
+    caller: &Caller,
+    conversation: ConversationRef,
+    answer: MessageId,
+) -> Result<Answer, ReceiveError> {
+    let place = chat.streams.enter(caller).ok_or(ReceiveError::TooManyStreams)?;
+    let chunks = stored::chunks(chat.db.clone(), chat.clock.clone(), conversation, answer);
+    Ok(Answer { chunks: holding(place, chunks), standings: Vec::new() })
+}
+
+/// The turn in progress from its first chunk, from any instance; `None` if none runs.
+pub async fn resume(
+    chat: &Chat,
+    caller: &Caller,
+    conversation: &ConversationRef,
+) -> Result<Option<Answer>, ReceiveError> {
+    if let Some(live) = chat.turns.find(conversation) {
+        let place = chat.streams.enter(caller).ok_or(ReceiveError::TooManyStreams)?;
+        let reader = live.join();
+        opened(live.opened().await)?;
+        return Ok(Some(Answer { chunks: holding(place, reader.chunks()), standings: Vec::new() }));
+    }
+    let now = chat.clock.now();
+    let running = find_running(&chat.db, conversation).await?;
+    match running.filter(|running| running.status_at(now) == Status::Streaming) {
+        Some(running) => stored_answer(chat, caller, conversation.clone(), running.id).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// Stops the turn `message`, or whichever runs if none is named; a newer one is left alone.
+pub async fn stop(
+    chat: &Chat,
+    conversation: &ConversationRef,
+    message: Option<&MessageId>,
+) -> Result<(), ReceiveError> {
+    match chat.turns.find(conversation) {
+        Some(live) if message.is_none_or(|id| *id == live.message_id) => {
+            live.stop.cancel();
+            let _ = tokio::time::timeout(STOP_PATIENCE, live.ended()).await;
+        }
+        Some(_) => {}
+        None => {
+            request_stop(&chat.db, conversation, message).await?;
+        }
+    }
+    Ok(())
+}
+
+fn opened(opening: Opening) -> Result<(), ReceiveError> {
+    match opening {
+        Opening::Open => Ok(()),
+        Opening::Refused(kind) => Err(ReceiveError::Model(kind)),
+        Opening::Unavailable | Opening::Waiting => Err(ReceiveError::Unavailable),
+    }
+}
+
+/// Keeps the stream's place for as long as it is open.
+fn holding(place: Place, chunks: impl Stream<Item = Value> + Send + 'static) -> BoxStream<'static, Value> {
+    chunks
+        .map(move |chunk| {
+            let _held = &place;
+            chunk
+        })
+        .boxed()
+}

@@ -1,0 +1,256 @@
+//! A turn: the model's calls and tools until the answer is whole. A tracked task that owns persistence; readers come
+//! and go without its notice.
+
+use futures::StreamExt;
+use tokio::time::sleep;
+
+use super::keep::{finish, keep, undo};
+use super::live::{Entered, LiveTurn, Opening};
+use super::store::list_messages;
+use super::store::running::replace_answers;
+use super::stored::find_cards;
+use super::tools::{Executed, Toolbox, holds_foreign_text, specs};
+use super::transcript::{Ending, Part, ToolResult, Transcript};
+use super::{Chat, history};
+use crate::actions::ActionView;
+use crate::db::DbError;
+use crate::http::Caller;
+use crate::ids::{ConversationId, ConversationRef, MessageId, new_v7};
+use crate::limits::Receipt;
+use crate::llm::{Delta, DeltaStream, ModelError, ModelErrorKind, ModelRequest, ToolCall, Usage};
+use crate::telemetry;
+
+/// Model calls in one turn.
+const MAX_CALLS: usize = 6;
+/// Tool calls in one turn.
+const MAX_TOOLS: usize = 8;
+/// Messages that are looked at for history; the budget in characters cuts further.
+const MAX_HISTORY: i64 = 200;
+/// One answer's text; then it ends as if the model had reached its own limit.
+const MAX_TEXT: usize = 4 * 1024 * 1024;
+/// What a turn that reached a bound says last.
+const CLOSING: &str = "I stop here: one message may only take so many steps. Ask again to go on.";
+
+/// A turn that the database has let begin.
+pub struct Job {
+    /// Who asks.
+    pub caller: Caller,
+    /// Where.
+    pub conversation: ConversationRef,
+    /// The same, as the client calls it.
+    pub conversation_id: ConversationId,
+    /// The user message, if this turn stored it; a regenerated answer's question was there before.
+    pub new_question: Option<MessageId>,
+    /// What it was charged.
+    pub receipt: Receipt,
+}
+
+/// Why the model's part of a turn ended.
+enum End {
+    Over(Ending),
+    /// The provider gave nothing at all.
+    Refused(ModelErrorKind),
+    /// The database failed before the provider was asked.
+    Unavailable,
+}
+
+/// Runs a turn to its end and persists it.
+pub(super) async fn run(chat: Chat, job: Job, entered: Entered) {
+    let live = entered.turn.clone();
+    let end = tokio::select! {
+        end = converse(&chat, &job, &live) => end,
+        // Stopping drops the conversation and with it the provider's connection. What it was writing is detached.
+        () = live.stop.cancelled() => End::Over(Ending::Interrupted),
+        () = sleep(chat.config.model_timeouts.turn) => {
+            tracing::warn!("a turn took too long");
+            End::Over(Ending::Failed)
+        }
+        () = keep(&chat, &job, &live) => End::Over(Ending::Interrupted),
+    };
+    match end {
+        End::Over(ending) => {
+            live.set_opening(Opening::Open);
+            finish(&chat, &job, &live, ending).await;
+        }
+        End::Refused(kind) => {
+            undo(&chat, &job, &live).await;
+            live.set_opening(Opening::Refused(kind));
+        }
+        End::Unavailable => {
+            undo(&chat, &job, &live).await;
+            live.set_opening(Opening::Unavailable);
+        }
+    }
+}
+
+/// The model's calls, one after another, each with the results of the tools it called before.
+async fn converse(chat: &Chat, job: &Job, live: &LiveTurn) -> End {
+    let (mut request, base) = match first_request(chat, job).await {
+        Ok(request) => request,
+        Err(error) => {
+            tracing::error!(%error, "history could not be read");
+            return End::Unavailable;
+        }
+    };
+    let read_foreign_text = holds_foreign_text(&request.messages);
+    let (conversation, id) = (job.conversation.clone(), job.conversation_id.clone());
+    let mut toolbox = Toolbox::new(job.caller.clone(), conversation, id, read_foreign_text);
+    let mut tools_used = 0;
+    for call_number in 0..MAX_CALLS {
+        let stream = match chat.model.open(&request).await {
+            Ok(stream) => stream,
+            Err(error) => {
+                report(&error);
+                return if call_number == 0 { End::Refused(error.kind) } else { End::Over(Ending::Failed) };
+            }
+        };
+        live.update(|transcript| transcript.parts.push(Part::Step));
+        if call_number == 0 {
+            begin_answer(chat, job, live).await;
+        }
+        let called = match relay(stream, live).await {
+            Ok(called) => called,
+            Err(error) => {
+                report(&error);
+                return End::Over(Ending::Failed);
+            }
+        };
+        if called.is_empty() {
+            return End::Over(Ending::Complete);
+        }
+        for call in called {
+            tools_used += 1;
+            run_tool(chat, live, &mut toolbox, call, tools_used <= MAX_TOOLS).await;
+        }
+        // One that asks for more after the last allowed call has its results and had its say.
+        if tools_used > MAX_TOOLS {
+            break;
+        }
+        request.messages.truncate(base);
+        request.messages.extend(live.view(|transcript| history::answer(&transcript.parts, transcript)));
+    }
+    live.update(|transcript| {
+        transcript.parts.push(Part::Step);
+        transcript.push_text(CLOSING);
+    });
+    End::Over(Ending::Complete)
+}
+
+/// The request with all that was said before, and how many messages that is.
+async fn first_request(chat: &Chat, job: &Job) -> Result<(ModelRequest, usize), DbError> {
+    let now = chat.clock.now();
+    let rows = list_messages(&chat.db, &job.conversation, MAX_HISTORY).await?;
+    let actions = find_cards(&chat.db, &job.conversation, now).await?;
+    let mut rows = rows;
+    if job.new_question.is_none() {
+        // Answered again: as if the last answer had not been given.
+        let last_question = rows.iter().rposition(|row| row.role == "user").map_or(0, |index| index + 1);
+        rows.truncate(last_question);
+    }
+    let messages = history::messages(rows, &Transcript { actions, ..Transcript::default() });
+    let base = messages.len();
+    let system = chat.prompts.system(job.caller.user().is_some(), now);
+    Ok((ModelRequest { system, messages, tools: specs(&chat.prompts, &job.caller) }, base))
+}
+
+/// The provider has answered: from here on the turn is a stream.
+async fn begin_answer(chat: &Chat, job: &Job, live: &LiveTurn) {
+    if job.new_question.is_none() {
+        let replaced = replace_answers(&chat.db, &job.conversation, &live.reply_to, &live.message_id).await;
+        if let Err(error) = replaced {
+            tracing::warn!(%error, "the answer before could not be hidden");
+        }
+    }
+    live.set_opening(Opening::Open);
+}
+
+/// A call of the model's: one to act on, or one that must not be.
+enum Called {
+    Whole(ToolCall),
+    Broken { name: String },
+}
+
+/// Passes an answer's deltas on; returns the calls it made.
+async fn relay(mut stream: DeltaStream, live: &LiveTurn) -> Result<Vec<Called>, ModelError> {
+    let (mut called, mut usage) = (Vec::new(), Usage::default());
+    while let Some(delta) = stream.next().await {
+        match delta? {
+            Delta::Text(text) => live.update(|transcript| transcript.push_text(&text)),
+            Delta::Reasoning(text) => live.update(|transcript| transcript.push_reasoning(&text)),
+            Delta::ToolCallBegun { .. } => {}
+            Delta::ToolCall(call) => called.push(Called::Whole(call)),
+            Delta::RejectedToolCall { name } => called.push(Called::Broken { name }),
+            // Each replaces the one before; calls add up.
+            Delta::Usage(told) => usage = told,
+            Delta::Finished(_) => {
+                live.update(|transcript| add_usage(&mut transcript.usage, usage));
+                return Ok(called);
+            }
+        }
+        if live.view(Transcript::text_len) > MAX_TEXT {
+            return Ok(Vec::new());
+        }
+    }
+    Err(ModelError {
+        kind: ModelErrorKind::Malformed,
+        status: None,
+        retry_after: None,
+        reason: "the stream ended without an end".to_owned(),
+    })
+}
+
+async fn run_tool(chat: &Chat, live: &LiveTurn, toolbox: &mut Toolbox, called: Called, is_allowed: bool) {
+    // Our own id: a provider's may repeat, and is its text.
+    let call_id = format!("call-{}", new_v7(chat.clock.now()));
+    let (name, input) = match &called {
+        Called::Whole(call) => (call.name.clone(), call.arguments.clone()),
+        Called::Broken { name } => (name.clone(), serde_json::Map::new()),
+    };
+    live.update(|transcript| transcript.push_call(call_id, tool_name(&name), input));
+    let executed = match called {
+        _ if !is_allowed => refused(&format!("At most {MAX_TOOLS} tool calls can be made for one message.")),
+        Called::Whole(call) => toolbox.execute(chat, &call).await,
+        Called::Broken { .. } => refused("The call's arguments were not one complete JSON object. Nothing was done."),
+    };
+    let now = chat.clock.now();
+    live.update(|transcript| {
+        transcript.answer_call(executed.result);
+        if let Some(action) = executed.action {
+            let id = action.id.clone();
+            transcript.actions.insert(id.clone(), ActionView::new(action, now));
+            transcript.parts.push(Part::Action { id });
+        }
+    });
+}
+
+fn refused(message: &str) -> Executed {
+    Executed { result: ToolResult::Error(message.to_owned()), action: None }
+}
+
+/// A name becomes part of a chunk's type at the client: only what can be a tool's name passes.
+fn tool_name(name: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    let plain: String = name.chars().filter(|c| is_plain(*c)).take(64).collect();
+    if plain.is_empty() { "unknown".to_owned() } else { plain }
+}
+
+fn add_usage(sum: &mut Usage, more: Usage) {
+    let add = |a: Option<u64>, b: Option<u64>| match (a, b) {
+        (None, None) => None,
+        (a, b) => Some(a.unwrap_or(0) + b.unwrap_or(0)),
+    };
+    sum.prompt_tokens = add(sum.prompt_tokens, more.prompt_tokens);
+    sum.completion_tokens = add(sum.completion_tokens, more.completion_tokens);
+}
+
+/// One line in the log and one count; never the provider's text.
+fn report(error: &ModelError) {
+    let status = error.status.map_or_else(|| "none".to_owned(), |status| status.to_string());
+    let kind = format!("{:?}", error.kind);
+    metrics::counter!(telemetry::MODEL_ERRORS, "kind" => kind.clone(), "status" => status.clone()).increment(1);
+    if error.kind == ModelErrorKind::KeyRefused {
+        tracing::error!(status, reason = error.reason, "the provider refuses our key: check OPENAI_API_KEY");
+    } else {
+        tracing::warn!(kind, status, reason = error.reason, "the model failed");
+    }
+}

@@ -1,0 +1,51 @@
+//! Every route on one screen, then the layers, each with its reason.
+
+use axum::Router;
+use axum::http::StatusCode;
+use axum::middleware::from_fn_with_state;
+use axum::response::IntoResponse;
+use axum::routing::get;
+use tower_http::catch_panic::CatchPanicLayer;
+use utoipa::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+
+use crate::chat::Chat;
+use crate::http::flood::FloodGuard;
+use crate::http::{AppState, Problem, flood, health, origin, request};
+use crate::{accounts, actions, chat, checks, widget};
+
+#[derive(OpenApi)]
+#[openapi(info(
+    title = "Flatline",
+    description = "Heartbeat monitoring with an assistant whose changes a person confirms."
+))]
+struct Contract;
+
+/// The router.
+pub fn router(state: AppState, chat: Chat, flood_guard: Option<FloodGuard>) -> Router {
+    let (routes, contract) = OpenApiRouter::with_openapi(Contract::openapi())
+        .merge(chat::http::routes(chat))
+        .merge(actions::http::routes())
+        .merge(checks::http::routes())
+        .merge(checks::ping_http::routes())
+        .merge(accounts::http::routes())
+        .merge(health::routes())
+        .split_for_parts();
+    let allowed = state.config.allowed_origins.clone();
+    let contract = contract.to_json().unwrap_or_default();
+    routes
+        .route("/openapi.json", get(|| async move { ([("content-type", "application/json")], contract) }))
+        .merge(widget::routes(&allowed))
+        .fallback(|| async { Problem::new(StatusCode::NOT_FOUND, "not_found", "There is nothing at this address.") })
+        // From the inside out. No write from a page that may not make it:
+        .layer(from_fn_with_state(state.clone(), origin::guard))
+        // listed origins may read answers, and preflights end here:
+        .layer(origin::cors(&allowed))
+        // a panic is one 500, never the process:
+        .layer(CatchPanicLayer::custom(|_| Problem::internal("a handler panicked").into_response()))
+        // floods end before anything is looked up:
+        .layer(from_fn_with_state(flood_guard, flood::guard))
+        // every request has an id, an address and a line in the log; problems become bodies:
+        .layer(from_fn_with_state(state.clone(), request::observe))
+        .with_state(state)
+}
