@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::{FromRequestParts, Path, State};
-use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, COOKIE, LOCATION, SET_COOKIE};
+use axum::http::header::{ACCEPT, AUTHORIZATION, CACHE_CONTROL, COOKIE, LOCATION, SET_COOKIE};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -201,8 +201,16 @@ async fn sign_in_page() -> impl IntoResponse {
 /// Uses the link up and signs the browser in.
 #[utoipa::path(post, path = "/sign-in/{token}", tag = "session", params(("token" = String, Path)),
     responses((status = 303, description = "Signed in"), (status = 410, description = "Used or expired")))]
-async fn sign_in(State(state): State<AppState>, Path(token): Path<String>) -> Result<Response, Problem> {
+async fn sign_in(
+    State(state): State<AppState>,
+    Path(token): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
     let Some(session) = super::sign_in(&state.db, state.clock.as_ref(), &token).await? else {
+        let accepts = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        if accepts.contains("text/html") {
+            return Ok((StatusCode::GONE, crate::widget::sign_in_used_page()).into_response());
+        }
         let detail = "This sign-in link was used already or has expired. Ask for a new one.";
         return Err(Problem::new(StatusCode::GONE, "link_expired", detail));
     };

@@ -183,16 +183,16 @@ pub fn check_floor(tier: Tier, period: i64, grace: i64) -> Result<(), Refusal> {
     let floor = floor_seconds(tier);
     if period < floor {
         let message = format!(
-            "The period is {period} s. On the {tier} tier a ping is accepted every {floor} s ({}), so the period must be at \
-             least {floor} s.",
+            "The period is {period} s. On the {tier} tier a ping is accepted every {floor} s ({}), so the period must be \
+             at least {floor} s.",
             span(floor)
         );
         return Err(Refusal::invalid("period_seconds", message));
     }
     if period + grace < 2 * floor {
         let message = format!(
-            "Period and grace are {period} s + {grace} s = {} s. On the {tier} tier they must be at least {} s together, \
-             twice the {floor} s between accepted pings.",
+            "Period and grace are {period} s + {grace} s = {} s. On the {tier} tier they must be at least {} s \
+             together, twice the {floor} s between accepted pings.",
             period + grace,
             2 * floor
         );

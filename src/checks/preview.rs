@@ -206,8 +206,8 @@ pub(super) fn delete(check: &Check, account: &Account, now: Millis) -> Preview {
     Preview {
         title: format!("Delete {name}"),
         summary: format!(
-            "{name} is {}; {}. Lost with it: its settings, all its recorded pings and flips, and its ping URL, which then \
-             answers 404 to jobs that still call it.",
+            "{name} is {}; {}. Lost with it: its settings, all its recorded pings and flips, and its ping URL, which \
+             then answers 404 to jobs that still call it.",
             state_words(check, now),
             last_ping_words(check, now)
         ),
@@ -233,8 +233,8 @@ pub(super) fn rotate(check: &Check, now: Millis) -> Preview {
     Preview {
         title: format!("Replace the ping URL of {name}"),
         summary: format!(
-            "The present ping URL of {name} stops working at once (404). The new one is made when you confirm and stands on \
-             the check's page."
+            "The present ping URL of {name} stops working at once (404). The new one is made when you confirm and stands in \
+             the list of checks."
         ),
         changes: vec![Change::new(
             "ping URL",

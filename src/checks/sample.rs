@@ -1,4 +1,4 @@
-//! A few checks for a fresh account, so that its owner sees how checks look. They went through the real flows, in the past.
+//! A few checks for a fresh account, so that its owner sees how checks look: made through the real flows, in the past.
 
 use std::sync::Arc;
 use std::time::Duration;

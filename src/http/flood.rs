@@ -18,13 +18,13 @@ use crate::config::FloodLimit;
 
 /// More networks than this are forgotten at the next tidy even if they are still counted: the table stays bounded.
 const MAX_NETWORKS: usize = 100_000;
-/// Pings are machines' traffic, often of many jobs behind one address.
-const PING_FACTOR: u32 = 10;
+/// Pings are machines' traffic, often of many jobs behind one address; a page's modules come some thirty at a time.
+const LIGHT_FACTOR: u32 = 10;
 
-/// Two limiters: one for pings, one for the rest.
+/// Two limiters: one for pings and a page's modules, one for the rest.
 #[derive(Clone)]
 pub struct FloodGuard {
-    pings: Arc<DefaultKeyedRateLimiter<Network>>,
+    light: Arc<DefaultKeyedRateLimiter<Network>>,
     rest: Arc<DefaultKeyedRateLimiter<Network>>,
 }
 
@@ -36,19 +36,19 @@ impl FloodGuard {
             let quota = Quota::per_second(count(limit.per_second)).allow_burst(count(limit.burst));
             Arc::new(RateLimiter::keyed(quota))
         };
-        Self { pings: limiter(PING_FACTOR), rest: limiter(1) }
+        Self { light: limiter(LIGHT_FACTOR), rest: limiter(1) }
     }
 
     /// Forgets networks that are quiet again. Call it every minute.
     pub fn tidy(&self) {
-        for limiter in [&self.pings, &self.rest] {
+        for limiter in [&self.light, &self.rest] {
             limiter.retain_recent();
             limiter.shrink_to_fit();
         }
     }
 
-    fn check(&self, network: Network, is_ping: bool) -> Result<(), std::time::Duration> {
-        let limiter = if is_ping { &self.pings } else { &self.rest };
+    fn check(&self, network: Network, is_light: bool) -> Result<(), std::time::Duration> {
+        let limiter = if is_light { &self.light } else { &self.rest };
         if limiter.len() > MAX_NETWORKS {
             limiter.retain_recent();
         }
@@ -60,8 +60,9 @@ impl FloodGuard {
 pub async fn guard(State(guard): State<Option<FloodGuard>>, request: Request, next: Next) -> Response {
     let address = request.extensions().get::<ClientAddress>().copied();
     if let (Some(guard), Some(ClientAddress(address))) = (guard, address) {
-        let is_ping = request.uri().path().starts_with("/ping/");
-        if let Err(wait) = guard.check(Network::of(address), is_ping) {
+        let path = request.uri().path();
+        let is_light = path.starts_with("/ping/") || path.starts_with("/assets/");
+        if let Err(wait) = guard.check(Network::of(address), is_light) {
             let detail = "Too many requests from your network at once. Please slow down.";
             return Problem::new(StatusCode::TOO_MANY_REQUESTS, "abnormal_usage", detail).wait(wait).into_response();
         }

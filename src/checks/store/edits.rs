@@ -46,12 +46,13 @@ pub async fn update_check(tx: &mut Tx, check: &Check) -> Result<bool, DbError> {
     let rows = on_db!(tx.on(), c => sqlx::query(SQL)
         .bind(&check.id).bind(&check.account_id).bind(&check.name).bind(Json(&check.tags)).bind(&check.description)
         .bind(check.period_seconds).bind(check.grace_seconds).bind(check.max_runtime_seconds).bind(&check.ping_key)
-        .bind(check.paused_at).bind(check.paused_until).bind(check.started_at).bind(check.due_at).bind(check.deadline_at)
+        .bind(check.paused_at).bind(check.paused_until).bind(check.started_at)
+        .bind(check.due_at).bind(check.deadline_at)
         .execute(c).await.map(|r| r.rows_affected()))?;
     Ok(rows == 1)
 }
 
-/// Takes one place of the account's tier, if one is free, and returns the tier. Like [`hold_account`], it holds the row.
+/// Takes one place of the account's tier, if one is free, and returns the tier. Holds the row like [`hold_account`].
 pub async fn take_place(tx: &mut Tx, owner: &UserId) -> Result<Option<Tier>, DbError> {
     const SQL: &str = "UPDATE accounts SET check_count = check_count + 1
         WHERE id = $1 AND check_count < CASE tier WHEN 'free' THEN $2 WHEN 'pro' THEN $3 ELSE $4 END RETURNING tier";

@@ -19,7 +19,8 @@ use crate::on_db;
 /// and only literals can be joined at compile time, hence a macro and no constant.
 macro_rules! check_columns {
     () => {
-        "checks.id, checks.account_id, (SELECT owner.tier FROM accounts owner WHERE owner.id = checks.account_id) AS tier, \
+        "checks.id, checks.account_id, \
+         (SELECT owner.tier FROM accounts owner WHERE owner.id = checks.account_id) AS tier, \
          checks.ping_key, checks.name, checks.tags, checks.description, checks.period_seconds, checks.grace_seconds, \
          checks.max_runtime_seconds, checks.status, checks.paused_at, checks.paused_until, checks.config_version, \
          checks.last_ping_at, checks.last_success_at, checks.last_fail_at, checks.last_start_at, checks.last_log_at, \

@@ -1,0 +1,134 @@
+/* Starts the built binary in a folder of its own, a browser beside it, and watches what the pages do. */
+
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { chromium } from 'playwright-core';
+
+const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
+const FLAGS = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+const START_TIMEOUT_MS = 30_000;
+
+/** A running Flatline, offline assistant: `home` is the visitor's address, `signIn` the owner's one-time link. */
+export async function startFlatline(environment = {}) {
+  assert.ok(process.env.FLATLINE_BIN, 'FLATLINE_BIN must name the built binary');
+  const folder = await mkdtemp(join(tmpdir(), 'flatline-browser-'));
+  const child = spawn(resolve(process.env.FLATLINE_BIN), [], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, FLATLINE_ADDR: '127.0.0.1:0', ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let log = '';
+  child.stderr.on('data', (bytes) => (log += bytes));
+  const stop = async () => {
+    if (child.exitCode === null && child.signalCode === null) {
+      child.kill('SIGTERM');
+      await once(child, 'exit');
+    }
+    await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    const [home, signIn] = await addresses(child);
+    return { home: new URL(home).href, signIn, stop };
+  } catch (error) {
+    await stop();
+    throw new Error(`${error.message}\n${log}`);
+  }
+}
+
+function addresses(child) {
+  return new Promise((found, fail) => {
+    let printed = '';
+    const timer = setTimeout(
+      () => fail(new Error(`no two addresses on standard output: ${printed}`)),
+      START_TIMEOUT_MS,
+    );
+    child.once('exit', (code) => fail(new Error(`ended with ${code} before it printed two addresses: ${printed}`)));
+    child.stdout.on('data', (bytes) => {
+      printed += bytes;
+      const urls = printed.slice(0, printed.lastIndexOf('\n') + 1).match(/http:\/\/[^\s]+/g) ?? [];
+      if (urls.length < 2) return;
+      clearTimeout(timer);
+      found(urls);
+    });
+  });
+}
+
+export function startBrowser() {
+  return chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+}
+
+/**
+ * A page in a context of its own (or in `context`). `page.calm()` asserts that nothing went wrong on it: no script
+ * error, no message on the console, no violation of the policy, no request to anywhere but `home`.
+ * `expected` are refusals that the test provokes: the browser logs each as a failed resource.
+ */
+export async function openPage(browser, home, { context, expected = [], ...options } = {}) {
+  const own = context ?? (await browser.newContext(options));
+  const page = await own.newPage();
+  const wrong = [];
+  page.on('pageerror', (error) => wrong.push(`script error: ${error.message}`));
+  page.on('console', (message) => {
+    const told = `${message.type()}: ${message.text()}`;
+    const known = expected.some((status) => told.includes(`the server responded with a status of ${status}`));
+    if (!known && ['error', 'warning'].includes(message.type())) wrong.push(told);
+  });
+  page.on('request', (request) => {
+    if (new URL(request.url()).origin !== new URL(home).origin) wrong.push(`request to ${request.url()}`);
+  });
+  await page.exposeFunction('reportViolation', (what) => wrong.push(`policy: ${what}`));
+  await page.addInitScript(() => {
+    document.addEventListener('securitypolicyviolation', (event) => {
+      window.reportViolation(`${event.effectiveDirective} ${event.blockedURI} ${event.sample}`);
+    });
+  });
+  page.wrong = wrong;
+  page.calm = () => assert.deepEqual(wrong, []);
+  return page;
+}
+
+/** Signs the owner in with the printed link and waits for the list of checks. */
+export async function signIn(page, flatline) {
+  await page.goto(flatline.signIn);
+  await page.waitForURL(flatline.home);
+  await page.locator('.check').first().waitFor();
+}
+
+/** Says something as a person does, and waits for the answer's end. */
+export async function say(page, text) {
+  const answers = page.locator('.message.assistant');
+  const before = await answers.count();
+  await page.getByLabel('Message to the assistant').fill(text);
+  await page.keyboard.press('Enter');
+  await answers.nth(before).waitFor();
+  await page.locator('.message.assistant[aria-busy="true"]').waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Send', exact: true }).waitFor();
+  return answers.nth(before);
+}
+
+/** Waits until `holds()` is true; says `what` if it never is. */
+export async function eventually(what, holds, within = 5000) {
+  const end = performance.now() + within;
+  while (performance.now() < end) {
+    if (await holds()) return;
+    await new Promise((next) => setTimeout(next, 25));
+  }
+  assert.fail(`not within ${within} ms: ${what}`);
+}
+
+/** The body of a UI message stream. */
+export function streamOf(...chunks) {
+  return [...chunks.map((chunk) => JSON.stringify(chunk)), '[DONE]'].map((data) => `data: ${data}\n\n`).join('');
+}
