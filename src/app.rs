@@ -41,7 +41,7 @@ const MEASURE_EVERY: Duration = Duration::from_mins(1);
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The database.
-    #[error("the database cannot be used: {0}")]
+    #[error("the database cannot be used; look at DATABASE_URL: {0}")]
     Db(#[from] DbError),
     /// A file or address.
     #[error("{what}: {cause}")]
@@ -114,6 +114,13 @@ impl App {
         let addr =
             listener.local_addr().map_err(|cause| StartError::Io { what: "the listener has no address", cause })?;
         let public_url: Arc<str> = config.public_url.clone().unwrap_or_else(|| format!("http://{addr}")).into();
+        let metrics = match config.metrics_addr {
+            None => None,
+            Some(addr) => Some(TcpListener::bind(addr).await.map_err(|cause| {
+                let what = "FLATLINE_METRICS_ADDR cannot be listened on; set another address";
+                StartError::Io { what, cause }
+            })?),
+        };
         tracing::info!(%addr, model = model.name(), prompts = prompts.hash(), "started");
 
         let (stopping, stop_turns) = (CancellationToken::new(), CancellationToken::new());
@@ -138,14 +145,6 @@ impl App {
             secret: secret.into(),
             public_url: public_url.clone(),
             stopping: stopping.clone(),
-        };
-        let metrics = match config.metrics_addr {
-            None => None,
-            Some(addr) => Some(
-                TcpListener::bind(addr)
-                    .await
-                    .map_err(|cause| StartError::Io { what: "FLATLINE_METRICS_ADDR cannot be listened on", cause })?,
-            ),
         };
         let app = Self { addr, public_url, db, clock, turns, stopping, stop_turns, workers, connections };
         app.start_workers(&config, flood_guard.clone(), system_clock);
@@ -229,14 +228,11 @@ fn model(config: &Config, prompts: &Prompts, clock: SharedClock) -> Result<Arc<d
     })
 }
 
-/// A fresh database gets its owner with a few sample checks.
+/// A database without an owner gets one, with a few sample checks, whatever users the commands have made before.
 async fn first_start(db: &Db, clock: &SharedClock) -> Result<(), StartError> {
-    if accounts::store::has_accounts(db).await? {
-        return Ok(());
-    }
     match accounts::add_user(db, clock.as_ref(), accounts::OWNER, Tier::Free).await {
         Ok(owner) => Ok(checks::sample::create_samples(db, clock.now(), &owner.id).await?),
-        // Another instance started at the same moment.
+        // Not the first start, or another instance started at the same moment.
         Err(accounts::AccountError::Taken(_)) => Ok(()),
         Err(error) => Err(error.into()),
     }

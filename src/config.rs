@@ -1,15 +1,19 @@
 //! The settings: read once from the environment (and a `.env` file), checked, and never read again.
 
+mod source;
+mod values;
+
 use std::fmt;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::time::Duration;
 
 use ipnet::IpNet;
 
 use crate::limits::Policy;
 use crate::llm::Timeouts;
+use source::{Source, env_file};
+use values::{database_url, duration, flood_limit, log_filter, network, origin, policy, timeouts};
 
 /// Every variable with its default as `.env.example` shows it, in the order of [`Config`]. A test compares.
 pub const VARIABLES: &[(&str, &str)] = &[
@@ -122,15 +126,10 @@ impl Config {
     /// # Errors
     /// Names the variable, its value and what is allowed.
     pub fn from_environment() -> Result<Self, ConfigError> {
-        let file: std::collections::HashMap<String, String> = match dotenvy::from_path_iter(".env") {
-            Ok(lines) => lines.collect::<Result<_, _>>().map_err(|error| ConfigError {
-                variable: ".env",
-                value: error.to_string(),
-                allowed: "lines of NAME=value",
-            })?,
-            Err(_) => std::collections::HashMap::new(),
-        };
-        Self::load(&|name| std::env::var(name).ok().or_else(|| file.get(name).cloned()))
+        let file = env_file()?;
+        // A value that is no text is no setting either: it is refused like any other.
+        let environment = |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
+        Self::load(&|name| environment(name).or_else(|| file.get(name).cloned()))
     }
 
     /// Reads settings from `lookup`. An empty value is the same as none.
@@ -196,56 +195,6 @@ impl fmt::Debug for Config {
     }
 }
 
-struct Source<'a> {
-    lookup: &'a dyn Fn(&str) -> Option<String>,
-}
-
-impl Source<'_> {
-    fn find(&self, variable: &str) -> Option<String> {
-        (self.lookup)(variable).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
-    }
-
-    fn optional<T>(
-        &self,
-        variable: &'static str,
-        allowed: &'static str,
-        parse: impl Fn(&str) -> Option<T>,
-    ) -> Result<Option<T>, ConfigError> {
-        let Some(value) = self.find(variable) else { return Ok(None) };
-        parse(&value).map(Some).ok_or(ConfigError { variable, value, allowed })
-    }
-
-    fn parse<T>(
-        &self,
-        variable: &'static str,
-        allowed: &'static str,
-        parse: impl Fn(&str) -> Option<T>,
-    ) -> Result<T, ConfigError> {
-        let default = VARIABLES.iter().find(|(name, _)| *name == variable).map_or("", |(_, default)| default);
-        let value = self.find(variable).unwrap_or_else(|| default.to_owned());
-        parse(&value).ok_or(ConfigError { variable, value, allowed })
-    }
-
-    fn secret<T>(
-        &self,
-        variable: &'static str,
-        allowed: &'static str,
-        parse: impl Fn(&str) -> Option<T>,
-    ) -> Result<Option<T>, ConfigError> {
-        self.optional(variable, allowed, parse).map_err(|error| ConfigError { value: "(hidden)".to_owned(), ..error })
-    }
-
-    fn list<T>(
-        &self,
-        variable: &'static str,
-        allowed: &'static str,
-        parse: impl Fn(&str) -> Option<T>,
-    ) -> Result<Vec<T>, ConfigError> {
-        let parse_all = |value: &str| value.split(',').map(str::trim).map(&parse).collect::<Option<Vec<T>>>();
-        Ok(self.optional(variable, allowed, parse_all)?.unwrap_or_default())
-    }
-}
-
 fn provider(source: &Source<'_>) -> Result<Option<Provider>, ConfigError> {
     let api_key = source.find("OPENAI_API_KEY");
     let base_url = source.optional("OPENAI_BASE_URL", "an address like http://127.0.0.1:8081/v1", |value| {
@@ -257,71 +206,6 @@ fn provider(source: &Source<'_>) -> Result<Option<Provider>, ConfigError> {
     }
     let model = source.parse("FLATLINE_MODEL", "a model's name", |value| Some(value.to_owned()))?;
     Ok(Some(Provider { api_key, base_url: base_url.unwrap_or_else(|| OPENAI_API.to_owned()), model }))
-}
-
-fn database_url(value: &str) -> Option<String> {
-    let known = ["sqlite://", "postgres://", "postgresql://"];
-    known.iter().any(|scheme| value.strip_prefix(scheme).is_some_and(|rest| !rest.is_empty())).then(|| value.to_owned())
-}
-
-/// An origin: scheme, host, optional port, nothing else.
-fn origin(value: &str) -> Option<String> {
-    let value = value.trim_end_matches('/');
-    let uri = axum::http::Uri::from_str(value).ok()?;
-    let scheme = uri.scheme_str().filter(|scheme| matches!(*scheme, "http" | "https"))?;
-    let authority = uri.authority()?;
-    (matches!(uri.path(), "" | "/") && uri.query().is_none() && !authority.as_str().contains('@'))
-        .then(|| format!("{scheme}://{}", authority.as_str().to_ascii_lowercase()))
-}
-
-fn network(value: &str) -> Option<IpNet> {
-    value.parse().ok().or_else(|| value.parse::<IpAddr>().ok().map(IpNet::from))
-}
-
-fn log_filter(value: &str) -> Option<String> {
-    tracing_subscriber::EnvFilter::try_new(value).ok().map(|_| value.to_owned())
-}
-
-/// `90s`, `15m`, `1h`; never zero.
-fn duration(value: &str) -> Option<Duration> {
-    let unit = value.chars().last()?;
-    let seconds = match unit {
-        's' => 1,
-        'm' => 60,
-        'h' => 3_600,
-        _ => return None,
-    };
-    let count: u64 = value.strip_suffix(unit)?.parse().ok()?;
-    (1..=31_536_000).contains(&count.checked_mul(seconds)?).then(|| Duration::from_secs(count * seconds))
-}
-
-fn policy(prefix: &str, value: &str) -> Option<Policy> {
-    let (limit, window) = value.split_once('/')?;
-    let limit: u32 = limit.trim().parse().ok().filter(|limit| *limit <= 10_000)?;
-    Some(Policy::named(prefix, limit, duration(window.trim())?))
-}
-
-fn flood_limit(value: &str) -> Option<FloodLimit> {
-    let (rate, burst) = value.split_once(" burst ")?;
-    let per_second = rate.strip_suffix("/s")?.parse().ok().filter(|n| *n > 0)?;
-    let burst = burst.parse().ok().filter(|n| *n > 0)?;
-    Some(FloodLimit { per_second, burst })
-}
-
-fn timeouts(value: &str) -> Option<Timeouts> {
-    let mut timeouts = Timeouts::default();
-    for part in value.split(',') {
-        let (name, span) = part.split_once('=')?;
-        let span = duration(span.trim())?;
-        match name.trim() {
-            "connect" => timeouts.connect = span,
-            "first" => timeouts.first = span,
-            "idle" => timeouts.idle = span,
-            "turn" => timeouts.turn = span,
-            _ => return None,
-        }
-    }
-    Some(timeouts)
 }
 
 #[cfg(test)]
@@ -336,7 +220,7 @@ mod tests {
     fn no_settings_are_the_defaults() {
         let config = with(&[]).unwrap();
         assert_eq!(config.addr.to_string(), "127.0.0.1:8080");
-        assert_eq!(config.user_limit, Policy::named("user", 20, Duration::from_secs(600)));
+        assert_eq!(config.user_limit, Policy::named("user", 20, Duration::from_mins(10)));
         assert!(config.provider.is_none());
         assert_eq!(config.flood_limit, Some(FloodLimit { per_second: 50, burst: 100 }));
     }

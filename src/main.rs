@@ -55,9 +55,15 @@ fn main() -> ExitCode {
     }
 }
 
-/// One line on standard error.
+/// One line on standard error. Most errors tell their cause themselves; then it is not told again.
 fn fail(error: &anyhow::Error) -> ExitCode {
-    eprintln!("flatline: {}", format!("{error:#}").replace('\n', " "));
+    let mut line = "flatline".to_owned();
+    for cause in error.chain().map(|cause| cause.to_string().replace('\n', " ")) {
+        if !line.contains(&cause) {
+            line = format!("{line}: {cause}");
+        }
+    }
+    eprintln!("{line}");
     ExitCode::FAILURE
 }
 
@@ -77,7 +83,10 @@ async fn run(command: Command) -> Result<()> {
         Command::LoginLink { name } => login_link(&db, &clock, &name, &public_url).await,
     };
     db.close().await;
-    println!("{}", printed?);
+    let printed = printed?;
+    if !printed.is_empty() {
+        println!("{printed}");
+    }
     Ok(())
 }
 
@@ -96,12 +105,9 @@ async fn serve(config: Config) -> Result<()> {
         .await
         .with_context(|| format!("{} cannot be listened on; set FLATLINE_ADDR to another address", config.addr))?;
     let app = App::start(config, listener, Parts::default()).await?;
+    let link = login_link(&app.db, app.clock.as_ref(), accounts::OWNER, &app.public_url).await?;
     println!("Visitors: {}", app.public_url);
-    match login_link(&app.db, app.clock.as_ref(), accounts::OWNER, &app.public_url).await {
-        Ok(link) => println!("Sign in as {} (once, within 10 minutes): {link}", accounts::OWNER),
-        Err(AccountError::Unknown(_)) => println!("There is no owner: make users with `flatline user add`"),
-        Err(error) => return Err(error.into()),
-    }
+    println!("Sign in as {} (once, within 10 minutes): {link}", accounts::OWNER);
     either(&mut terminate, &mut interrupt).await;
     tracing::info!("stopping; a second signal ends at once");
     tokio::select! {

@@ -42,13 +42,13 @@ pub enum AccountError {
     #[error("there is no user {0:?}; `flatline user add {0}` makes one")]
     Unknown(String),
     /// The name is in use.
-    #[error("there is a user {0:?} already")]
+    #[error("there is a user {0:?} already; take another name, or move it with `flatline user tier {0} TIER`")]
     Taken(String),
     /// The name cannot be used.
     #[error("a user's name is 1 to 64 letters, digits, dots, dashes, underscores or @; not {0:?}")]
     BadName(String),
     /// No such token, or it is revoked.
-    #[error("there is no such token in use")]
+    #[error("there is no such token in use; `flatline token list NAME` lists a user's")]
     UnknownToken,
     /// The database's failure.
     #[error(transparent)]

@@ -15,13 +15,6 @@ pub async fn insert_account(db: &Db, account: &Account, now: Millis) -> Result<b
     Ok(inserted == 1)
 }
 
-/// Whether there is any account yet.
-pub async fn has_accounts(db: &Db) -> Result<bool, DbError> {
-    let sql = "SELECT id FROM accounts LIMIT 1";
-    let found: Option<String> = on_db!(db.read(), pool => sqlx::query_scalar(sql).fetch_optional(pool).await)?;
-    Ok(found.is_some())
-}
-
 /// The account called `name`.
 pub async fn find_account_by_name(db: &Db, name: &str) -> Result<Option<Account>, DbError> {
     let sql = "SELECT id, name, tier FROM accounts WHERE name = $1";

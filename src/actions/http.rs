@@ -1,8 +1,9 @@
 //! Actions over HTTP: list, look, confirm, reject.
 
 use axum::Json;
-use axum::extract::{Path, Query, State};
+use axum::extract::{FromRequestParts, Path, Query, State};
 use axum::http::StatusCode;
+use axum::http::request::Parts;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
@@ -21,6 +22,19 @@ pub fn routes() -> OpenApiRouter<AppState> {
         .routes(routes!(get))
         .routes(routes!(confirm_action))
         .routes(routes!(reject_action))
+}
+
+/// The action that a path names. What is no uuid names none.
+struct ActionPath(ActionId);
+
+impl<S: Send + Sync> FromRequestParts<S> for ActionPath {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let path = Path::<String>::from_request_parts(parts, state).await;
+        let id = path.ok().and_then(|Path(text)| ActionId::parse(&text));
+        Ok(id.map(Self).ok_or(DecisionError::NotFound)?)
+    }
 }
 
 /// A page of actions.
@@ -71,6 +85,10 @@ async fn list(
                 .map_err(|_| Problem::invalid_field("status", format!("{text:?} is no state of an action.")))?,
         ),
     };
+    // Whatever this is, it does not reach the database: PostgreSQL stores no NUL.
+    if which.conversation.as_ref().is_some_and(|id| !id.bytes().all(|byte| byte.is_ascii_graphic())) {
+        return Err(Problem::invalid_field("conversation", "That is no conversation's id."));
+    }
     let now = state.clock.now();
     let filter = Filter { status, conversation: which.conversation, before: paging.before, limit: paging.limit + 1 };
     let actions = list_actions(&state.db, &owner, &filter, now).await?;
@@ -85,7 +103,7 @@ async fn list(
 async fn get(
     State(state): State<AppState>,
     User(owner): User,
-    Path(id): Path<ActionId>,
+    ActionPath(id): ActionPath,
 ) -> Result<Json<ActionView>, Problem> {
     let action = find_action(&state.db, &owner, &id).await?.ok_or(DecisionError::NotFound)?;
     Ok(Json(ActionView::new(action, state.clock.now())))
@@ -99,7 +117,7 @@ async fn get(
 async fn confirm_action(
     State(state): State<AppState>,
     User(owner): User,
-    Path(id): Path<ActionId>,
+    ActionPath(id): ActionPath,
     OptionalJson(shown): OptionalJson<Shown>,
 ) -> Result<Json<DecidedView>, Problem> {
     let decided = confirm(&state.db, &state.clock, decision(owner, id, shown)).await?;
@@ -114,7 +132,7 @@ async fn confirm_action(
 async fn reject_action(
     State(state): State<AppState>,
     User(owner): User,
-    Path(id): Path<ActionId>,
+    ActionPath(id): ActionPath,
     OptionalJson(shown): OptionalJson<Shown>,
 ) -> Result<Json<DecidedView>, Problem> {
     let decided = reject(&state.db, &state.clock, decision(owner, id, shown)).await?;
@@ -122,7 +140,9 @@ async fn reject_action(
 }
 
 fn decision(owner: UserId, action: ActionId, shown: Option<Shown>) -> Decision {
-    let digest = shown.and_then(|shown| shown.digest);
+    // What is no digest at all is none of ours, and does not reach the database: PostgreSQL stores no NUL.
+    let is_hex = |text: &String| text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let digest = shown.and_then(|shown| shown.digest).map(|text| if is_hex(&text) { text } else { String::new() });
     let via = if digest.is_some() { Via::Button } else { Via::Api };
     Decision { owner, action, via, digest }
 }

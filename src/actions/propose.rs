@@ -50,6 +50,7 @@ pub async fn propose(
                 // The conversation's row is the lock that keeps numbers apart.
                 let number = store::take_number(tx, &place.conversation).await?;
                 let number = number.ok_or_else(|| Refusal::new("chat_not_found", "This conversation was deleted."))?;
+                store::hold_account(tx, &place.owner).await?;
                 store::supersede(tx, &place.conversation, &draft, now).await?;
                 let action = new_action(place, number, &draft, now);
                 if !store::insert_action(tx, &action, &draft, MAX_OPEN).await? {

@@ -18,6 +18,17 @@ macro_rules! columns {
     };
 }
 
+/// Lets the proposals and decisions of an account come one after another. Lock order: the conversation, this, actions,
+/// checks. One word for all runs several effects in one transaction, and would else wait in a circle with a tap on one
+/// of them, or with a change to their checks. SQLite has one writer anyway.
+pub(super) async fn hold_account(tx: &mut Tx, owner: &UserId) -> Result<(), DbError> {
+    if let On::Postgres(connection) = tx.on() {
+        let sql = "SELECT id FROM accounts WHERE id = $1 FOR NO KEY UPDATE";
+        sqlx::query(sql).bind(owner).execute(connection).await?;
+    }
+    Ok(())
+}
+
 /// Claims an action for its owner, once, in time, as it was shown.
 pub(super) async fn claim(tx: &mut Tx, decision: &Decision, now: Millis) -> Result<Option<Action>, DbError> {
     let sql = concat!(
@@ -53,9 +64,16 @@ pub(super) async fn expire_if_late(tx: &mut Tx, decision: &Decision, now: Millis
 
 /// Expires what nobody decided in time; returns how many.
 pub(super) async fn expire_late(tx: &mut Tx, now: Millis) -> Result<u64, DbError> {
-    let sql = "UPDATE pending_actions SET status = 'EXPIRED', decided_at = $1
+    const SQLITE: &str = "UPDATE pending_actions SET status = 'EXPIRED', decided_at = $1
         WHERE status = 'PENDING' AND expires_at <= $1";
-    let expired = on_db!(tx.on(), c => sqlx::query(sql).bind(now).execute(c).await.map(|done| done.rows_affected()))?;
+    // Many rows in no order: what a decision has in hand is skipped, or the two could wait for each other.
+    const POSTGRES: &str = "UPDATE pending_actions SET status = 'EXPIRED', decided_at = $1
+        WHERE id IN (SELECT id FROM pending_actions WHERE status = 'PENDING' AND expires_at <= $1
+            FOR NO KEY UPDATE SKIP LOCKED) AND status = 'PENDING' AND expires_at <= $1";
+    let expired = match tx.on() {
+        On::Sqlite(connection) => sqlx::query(SQLITE).bind(now).execute(connection).await?.rows_affected(),
+        On::Postgres(connection) => sqlx::query(POSTGRES).bind(now).execute(connection).await?.rows_affected(),
+    };
     if expired > 0 {
         record_expired(tx, now).await?;
     }
@@ -115,7 +133,7 @@ pub(super) async fn supersede(
 ) -> Result<(), DbError> {
     let sql = concat!(
         "UPDATE pending_actions SET status = 'SUPERSEDED', decided_at = $4
-        WHERE conversation = $1 AND kind = $2 AND check_id = $3 AND status = 'PENDING' RETURNING ",
+        WHERE conversation = $1 AND kind = $2 AND check_id = $3 AND status = 'PENDING' AND expires_at > $4 RETURNING ",
         columns!()
     );
     let superseded: Vec<Action> = on_db!(tx.on(), c => sqlx::query_as(sql).bind(conversation).bind(draft.kind)
@@ -127,13 +145,9 @@ pub(super) async fn supersede(
     Ok(())
 }
 
-/// Inserts a proposal while its owner has fewer than `max_open` open ones; `false` if not.
+/// Inserts a proposal while its owner has fewer than `max_open` open ones; `false` if not. The account must be held: two
+/// conversations of one owner must not both count before either inserts.
 pub(super) async fn insert_action(tx: &mut Tx, action: &Action, draft: &Draft, max_open: i64) -> Result<bool, DbError> {
-    if let On::Postgres(c) = tx.on() {
-        // Two conversations of one caller must not both count before either inserts. SQLite has one writer anyway.
-        let lock = "SELECT id FROM accounts WHERE id = $1 FOR UPDATE";
-        sqlx::query(lock).bind(&action.account_id).execute(c).await?;
-    }
     let sql = "INSERT INTO pending_actions (id, account_id, conversation, conversation_id, number, kind, effect, preview,
             check_id, config_version, digest, status, created_at, expires_at)
         SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'PENDING', $12, $13
@@ -177,8 +191,8 @@ pub async fn list_actions(db: &Db, owner: &UserId, filter: &Filter, now: Millis)
         "SELECT ",
         columns!(),
         " FROM pending_actions WHERE account_id = $1 AND conversation_id = coalesce($2, conversation_id)
-        AND id < coalesce($3, 'g') AND coalesce($4, status) =
-            CASE WHEN status = 'PENDING' AND expires_at <= $5 THEN 'EXPIRED' ELSE status END
+        AND id < coalesce($3, 'g')
+        AND ($4 IS NULL OR $4 = CASE WHEN status = 'PENDING' AND expires_at <= $5 THEN 'EXPIRED' ELSE status END)
         ORDER BY id DESC LIMIT $6"
     );
     Ok(on_db!(db.read(), pool => sqlx::query_as(sql).bind(owner).bind(filter.conversation.as_deref())
@@ -206,7 +220,7 @@ pub async fn reject_open_of_conversation(
 ) -> Result<(), DbError> {
     let sql = concat!(
         "UPDATE pending_actions SET status = 'REJECTED', decided_at = $2, decided_via = 'api'
-        WHERE conversation = $1 AND status = 'PENDING' RETURNING ",
+        WHERE conversation = $1 AND status = 'PENDING' AND expires_at > $2 RETURNING ",
         columns!()
     );
     let rejected: Vec<Action> =

@@ -87,7 +87,7 @@ async fn post(
     let (flow, asking) = (chat.clone(), caller.clone());
     let received = chat.turns.tasks.spawn(async move { receive(&flow, &asking, incoming).await }).await;
     let answer = received.map_err(|error| Problem::internal(format!("the chat flow broke: {error}")))??;
-    let mut response = respond(answer);
+    let mut response = respond(answer.opened().await?);
     hand_out_session(&state, &caller, response.headers_mut());
     Ok(response)
 }
@@ -154,8 +154,10 @@ async fn delete(
         .db
         .write::<_, DbError, _>(move |tx| {
             Box::pin(async move {
+                // Its row first, as everywhere: whoever is about to propose in it waits, and then finds it gone.
+                let deleted = store::delete_conversation(tx, &conversation.reference).await?;
                 crate::actions::store::reject_open_of_conversation(tx, &conversation.reference, clock.now()).await?;
-                store::delete_conversation(tx, &conversation.reference).await
+                Ok(deleted)
             })
         })
         .await?;
@@ -179,7 +181,7 @@ async fn stream(
         Err(problem) => return Err(problem),
     };
     match resume(&chat, &caller, &conversation.reference).await? {
-        Some(answer) => Ok(respond(answer)),
+        Some(answer) => Ok(respond(answer.opened().await?)),
         None => Ok(StatusCode::NO_CONTENT.into_response()),
     }
 }

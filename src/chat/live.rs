@@ -11,7 +11,8 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::transcript::{Cursor, Transcript};
+use super::cursor::Cursor;
+use super::transcript::Transcript;
 use crate::ids::{ConversationRef, MessageId};
 use crate::llm::ModelErrorKind;
 

@@ -1,6 +1,7 @@
 //! One message from arrival to last chunk.
 
 mod begin;
+pub mod cursor;
 pub mod decide;
 pub mod history;
 pub mod http;

@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn the_sentence_has_the_numbers() {
-        let policy = Policy::named("user", 20, Duration::from_secs(600));
+        let policy = Policy::named("user", 20, Duration::from_mins(10));
         let wait = Duration::from_millis(36_001);
         let standing = Standing { policy, remaining: 0, wait, reset: wait };
         let expected = "You have sent 20 messages in the last 10 minutes. You can send the next one in 37 seconds.";

@@ -1,5 +1,6 @@
 //! From a parsed message to the stream that answers it. Every refusal happens before there is a stream.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::stream::BoxStream;
@@ -8,7 +9,7 @@ use serde_json::Value;
 
 use super::begin::{BeginError, begin};
 use super::decide::{Decided, decide};
-use super::live::Opening;
+use super::live::{LiveTurn, Opening};
 use super::message::Incoming;
 use super::store::running::{find_running, request_stop};
 use super::store::{self, Conversation, Status};
@@ -19,7 +20,7 @@ use crate::accounts;
 use crate::db::DbError;
 use crate::http::Caller;
 use crate::ids::{ConversationRef, MessageId, new_v7};
-use crate::limits::{Decision, Standing, give_back, take};
+use crate::limits::{Decision, Standing, give_back, take, withdraw};
 use crate::llm::ModelErrorKind;
 use crate::telemetry;
 
@@ -32,6 +33,22 @@ pub struct Answer {
     pub chunks: BoxStream<'static, Value>,
     /// How the caller stands after it, if it was charged.
     pub standings: Vec<Standing>,
+    /// The turn, if it runs here and may still wait for its provider.
+    turn: Option<Arc<LiveTurn>>,
+}
+
+impl Answer {
+    /// Waits until there is something to stream. Whoever waits counts as a reader: wait where a client that leaves is
+    /// noticed, and nowhere else.
+    ///
+    /// # Errors
+    /// The provider gave nothing.
+    pub async fn opened(self) -> Result<Self, ReceiveError> {
+        match &self.turn {
+            Some(turn) => opened(turn.opened().await).map(|()| self),
+            None => Ok(self),
+        }
+    }
 }
 
 /// Why there is no answer. Nothing half-done is left.
@@ -60,7 +77,7 @@ pub enum ReceiveError {
     Unavailable,
 }
 
-/// Answers a message.
+/// Answers a message. The answer may still wait for its provider: see [`Answer::opened`].
 ///
 /// # Errors
 /// [`ReceiveError`], before any byte of a stream.
@@ -74,11 +91,16 @@ pub async fn receive(chat: &Chat, caller: &Caller, incoming: Incoming) -> Result
     if let Some(conversation) = &existing {
         clear_the_way(chat, &conversation.reference).await?;
         if let (Some(user), Question::New(id), Some(word)) = (caller.user(), &question, typed::parse(&incoming.text)) {
+            // Its stream's place first: a refusal must have decided nothing.
+            let place = chat.streams.enter(caller).ok_or(ReceiveError::TooManyStreams)?;
             match decide(chat, user, &owner, conversation, id, &incoming.text, word).await? {
                 Decided::Answered(answer) => {
-                    return stored_answer(chat, caller, conversation.reference.clone(), answer);
+                    return Ok(stored_answer(chat, place, conversation.reference.clone(), answer));
                 }
-                Decided::Known => return replay(chat, caller, conversation.reference.clone(), id).await,
+                Decided::Known => {
+                    drop(place);
+                    return replay(chat, caller, conversation.reference.clone(), id).await;
+                }
                 Decided::NotAboutActions => {}
             }
         }
@@ -93,23 +115,28 @@ pub async fn receive(chat: &Chat, caller: &Caller, incoming: Incoming) -> Result
                 return Err(ReceiveError::QuotaExceeded(standings));
             }
         };
-    let not_charged = |error: ReceiveError| async {
-        // Our own refusal before the provider was called: given back.
-        if let Err(error) = give_back(&chat.db, chat.clock.as_ref(), receipt.clone()).await {
-            tracing::warn!(%error, "a charge could not be given back");
-        }
-        Err(error)
+    let Some(place) = chat.streams.enter(caller) else {
+        withdraw(&chat.db, receipt).await?;
+        return Err(ReceiveError::TooManyStreams);
     };
-    let Some(place) = chat.streams.enter(caller) else { return not_charged(ReceiveError::TooManyStreams).await };
     let begun = match begin(chat, &owner, &incoming, question.id(), question.is_new()).await {
         Ok(begun) => begun,
-        Err(BeginError::Busy) => return not_charged(ReceiveError::TurnInProgress).await,
-        Err(BeginError::Db(error)) => return not_charged(error.into()).await,
+        Err(BeginError::Busy) => {
+            withdraw(&chat.db, receipt).await?;
+            return Err(ReceiveError::TurnInProgress);
+        }
         Err(BeginError::Known(conversation)) => {
             // The same message came twice at once and the other was first: it is charged, this one is not.
             drop(place);
-            give_back(&chat.db, chat.clock.as_ref(), receipt).await?;
+            withdraw(&chat.db, receipt).await?;
             return replay(chat, caller, conversation, question.id()).await;
+        }
+        Err(BeginError::Db(error)) => {
+            // Our own failure before the provider was called.
+            if let Err(error) = give_back(&chat.db, chat.clock.as_ref(), receipt).await {
+                tracing::warn!(%error, "a charge could not be given back");
+            }
+            return Err(error.into());
         }
     };
     let entered = chat.turns.enter(&begun.conversation, begun.answer, question.id().clone());
@@ -126,8 +153,7 @@ pub async fn receive(chat: &Chat, caller: &Caller, incoming: Incoming) -> Result
         receipt,
     };
     chat.turns.tasks.spawn(turn::run(chat.clone(), job, entered));
-    opened(live.opened().await)?;
-    Ok(Answer { chunks: holding(place, reader.chunks()), standings })
+    Ok(Answer { chunks: holding(place, reader.chunks()), standings, turn: Some(live) })
 }
 
 /// What a message asks for.
@@ -204,25 +230,23 @@ async fn replay(
 ) -> Result<Answer, ReceiveError> {
     if let Some(live) = chat.turns.find(&conversation).filter(|live| live.reply_to == *question) {
         let place = chat.streams.enter(caller).ok_or(ReceiveError::TooManyStreams)?;
-        let reader = live.join();
-        opened(live.opened().await)?;
-        return Ok(Answer { chunks: holding(place, reader.chunks()), standings: Vec::new() });
+        return Ok(join(place, live));
     }
     let answer = store::find_answer(&chat.db, &conversation, question).await?;
     // An answer that is not there was undone between two reads: the provider gave nothing.
     let answer = answer.ok_or(ReceiveError::Model(ModelErrorKind::Unreachable))?;
-    stored_answer(chat, caller, conversation, answer.id)
+    let place = chat.streams.enter(caller).ok_or(ReceiveError::TooManyStreams)?;
+    Ok(stored_answer(chat, place, conversation, answer.id))
 }
 
-fn stored_answer(
-    chat: &Chat,
-    caller: &Caller,
-    conversation: ConversationRef,
-    answer: MessageId,
-) -> Result<Answer, ReceiveError> {
-    let place = chat.streams.enter(caller).ok_or(ReceiveError::TooManyStreams)?;
+fn stored_answer(chat: &Chat, place: Place, conversation: ConversationRef, answer: MessageId) -> Answer {
     let chunks = stored::chunks(chat.db.clone(), chat.clock.clone(), conversation, answer);
-    Ok(Answer { chunks: holding(place, chunks), standings: Vec::new() })
+    Answer { chunks: holding(place, chunks), standings: Vec::new(), turn: None }
+}
+
+/// Another reader of a running turn.
+fn join(place: Place, turn: Arc<LiveTurn>) -> Answer {
+    Answer { chunks: holding(place, turn.join().chunks()), standings: Vec::new(), turn: Some(turn) }
 }
 
 /// The turn in progress from its first chunk, from any instance; `None` if none runs.
@@ -233,14 +257,15 @@ pub async fn resume(
 ) -> Result<Option<Answer>, ReceiveError> {
     if let Some(live) = chat.turns.find(conversation) {
         let place = chat.streams.enter(caller).ok_or(ReceiveError::TooManyStreams)?;
-        let reader = live.join();
-        opened(live.opened().await)?;
-        return Ok(Some(Answer { chunks: holding(place, reader.chunks()), standings: Vec::new() }));
+        return Ok(Some(join(place, live)));
     }
     let now = chat.clock.now();
     let running = find_running(&chat.db, conversation).await?;
     match running.filter(|running| running.status_at(now) == Status::Streaming) {
-        Some(running) => stored_answer(chat, caller, conversation.clone(), running.id).map(Some),
+        Some(running) => {
+            let place = chat.streams.enter(caller).ok_or(ReceiveError::TooManyStreams)?;
+            Ok(Some(stored_answer(chat, place, conversation.clone(), running.id)))
+        }
         None => Ok(None),
     }
 }

@@ -6,8 +6,9 @@ use std::time::Duration;
 use futures::{Stream, StreamExt, stream};
 use serde_json::{Value, json};
 
+use super::cursor::Cursor;
 use super::store::{self, Message, Status, running};
-use super::transcript::{Cursor, Ending, Transcript};
+use super::transcript::{Ending, Transcript};
 use crate::actions::{self, ActionView};
 use crate::clock::{Millis, SharedClock};
 use crate::db::{Db, DbError};

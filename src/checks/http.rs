@@ -70,9 +70,10 @@ struct PingList {
 
 /// Which checks.
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 struct Which {
     /// Only those with this tag.
-    #[param(value_type = Option<String>)]
+    #[param(required = false, value_type = String)]
     tag: Option<Tag>,
 }
 

@@ -21,7 +21,6 @@ pub mod words;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use sqlx::FromRow;
 use utoipa::ToSchema;
 
 use crate::clock::Millis;
@@ -69,7 +68,7 @@ impl TryFrom<String> for Status {
 }
 
 /// A check's row, with the tier of its account.
-#[derive(Debug, Clone, FromRow)]
+#[derive(Debug, Clone, sqlx::FromRow)]
 pub struct Check {
     /// Its id.
     pub id: CheckId,

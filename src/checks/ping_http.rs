@@ -72,7 +72,7 @@ struct Run {
         (status = 200, body = Pong),
         (status = 400, description = "The rid is no uuid"),
         (status = 404, description = "`check_not_found`"),
-        (status = 429, description = "`ping_too_soon`: its `min_interval_seconds`, `retry_after_seconds`, `last_accepted_at`"),
+        (status = 429, description = "`ping_too_soon` with `min_interval_seconds` and `last_accepted_at`"),
     ),
 )]
 async fn ping(
@@ -99,7 +99,7 @@ async fn ping(
         (status = 200, body = Pong),
         (status = 400, description = "No such tail, or the rid is no uuid"),
         (status = 404, description = "`check_not_found`"),
-        (status = 429, description = "`ping_too_soon`: its `min_interval_seconds`, `retry_after_seconds`, `last_accepted_at`"),
+        (status = 429, description = "`ping_too_soon` with `min_interval_seconds` and `last_accepted_at`"),
     ),
 )]
 async fn ping_with_tail(

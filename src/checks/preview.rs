@@ -233,8 +233,8 @@ pub(super) fn rotate(check: &Check, now: Millis) -> Preview {
     Preview {
         title: format!("Replace the ping URL of {name}"),
         summary: format!(
-            "The present ping URL of {name} stops working at once (404). The new one is made when you confirm and stands in \
-             the list of checks."
+            "The present ping URL of {name} stops working at once (404). The new one is made when you confirm and \
+             stands in the list of checks."
         ),
         changes: vec![Change::new(
             "ping URL",

@@ -29,6 +29,16 @@ pub enum DbError {
     ShuttingDown,
 }
 
+impl DbError {
+    /// Whether the database could not be asked: the same statement may succeed later.
+    pub fn is_outage(&self) -> bool {
+        match self {
+            Self::Sqlx(error) => !is_our_mistake(error),
+            Self::CommitUnknown(_) | Self::Corrupt { .. } | Self::Migrate(_) | Self::ShuttingDown => false,
+        }
+    }
+}
+
 impl From<sqlx::migrate::MigrateError> for DbError {
     fn from(error: sqlx::migrate::MigrateError) -> Self {
         Self::Migrate(error.to_string())
@@ -41,4 +51,25 @@ pub fn is_unique_violation(error: &sqlx::Error, name: &str) -> bool {
     // PostgreSQL names the constraint, SQLite the columns ("checks.account_id, checks.name").
     error.is_unique_violation()
         && (error.constraint().is_some_and(|c| c.contains(name)) || error.message().contains(name))
+}
+
+/// A statement that can never succeed is a bug, not an outage.
+fn is_our_mistake(error: &sqlx::Error) -> bool {
+    use sqlx::Error::{
+        ColumnDecode, ColumnIndexOutOfBounds, ColumnNotFound, Decode, Encode, RowNotFound, TypeNotFound,
+    };
+    match error {
+        ColumnDecode { .. }
+        | ColumnIndexOutOfBounds { .. }
+        | ColumnNotFound(_)
+        | Decode(_)
+        | Encode(_)
+        | RowNotFound
+        | TypeNotFound { .. } => true,
+        sqlx::Error::Database(error) => {
+            matches!(error.kind(), kind if kind != sqlx::error::ErrorKind::Other)
+                || error.code().is_some_and(|code| code.starts_with("42") || code.starts_with("22"))
+        }
+        _ => false,
+    }
 }

@@ -153,7 +153,7 @@ impl From<DbError> for Problem {
     fn from(error: DbError) -> Self {
         let cause = error.to_string();
         let mut problem = match error {
-            DbError::Sqlx(sqlx_error) if !is_our_mistake(&sqlx_error) => {
+            error if error.is_outage() => {
                 Self::unavailable("The database does not answer. Nothing was changed; please try again.")
             }
             DbError::ShuttingDown => Self::unavailable("The server is stopping. Please try again."),
@@ -164,26 +164,5 @@ impl From<DbError> for Problem {
         };
         problem.0.cause = Some(cause);
         problem
-    }
-}
-
-/// A statement that can never succeed is a bug, not an outage.
-fn is_our_mistake(error: &sqlx::Error) -> bool {
-    use sqlx::Error::{
-        ColumnDecode, ColumnIndexOutOfBounds, ColumnNotFound, Decode, Encode, RowNotFound, TypeNotFound,
-    };
-    match error {
-        ColumnDecode { .. }
-        | ColumnIndexOutOfBounds { .. }
-        | ColumnNotFound(_)
-        | Decode(_)
-        | Encode(_)
-        | RowNotFound
-        | TypeNotFound { .. } => true,
-        sqlx::Error::Database(error) => {
-            matches!(error.kind(), kind if kind != sqlx::error::ErrorKind::Other)
-                || error.code().is_some_and(|code| code.starts_with("42") || code.starts_with("22"))
-        }
-        _ => false,
     }
 }

@@ -26,7 +26,7 @@ mod tests {
 
     #[test]
     fn as_the_contract_shows_them() {
-        let policy = Policy::named("user", 20, Duration::from_secs(600));
+        let policy = Policy::named("user", 20, Duration::from_mins(10));
         let wait = Duration::from_millis(36_001);
         let full = [Standing { policy, remaining: 0, wait, reset: wait }];
         assert_eq!(rate_limit_policy(&full), "\"user-10min\";q=20;w=600");

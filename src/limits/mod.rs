@@ -152,6 +152,15 @@ pub async fn give_back(db: &Db, clock: &dyn Clock, receipt: Receipt) -> Result<(
     Ok(())
 }
 
+/// Takes an admission back that turned out to be none: no model was asked. Not counted, so that what costs nothing
+/// never costs anything.
+pub async fn withdraw(db: &Db, receipt: Receipt) -> Result<(), DbError> {
+    for (charge, stamp) in &receipt.stamps {
+        store::remove(db, charge, *stamp).await?;
+    }
+    Ok(())
+}
+
 enum TakeError {
     Refused,
     Db(DbError),

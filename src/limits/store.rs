@@ -127,6 +127,22 @@ pub(super) async fn refund(db: &Db, charge: &Charge, stamp: Millis, now: Millis)
     Ok(changed == 1)
 }
 
+/// Removes one stamp as if it had never been recorded.
+pub(super) async fn remove(db: &Db, charge: &Charge, stamp: Millis) -> Result<(), DbError> {
+    match db.autocommit() {
+        On::Sqlite(pool) => {
+            let sql = "UPDATE rate_limits SET hits =
+                (SELECT json_group_array(value ORDER BY key) FROM json_each(hits) WHERE value <> $2) WHERE key = $1";
+            sqlx::query(sql).bind(&charge.key).bind(stamp).execute(pool).await?;
+        }
+        On::Postgres(pool) => {
+            let sql = "UPDATE rate_limits SET hits = array_remove(hits, $2) WHERE key = $1";
+            sqlx::query(sql).bind(&charge.key).bind(stamp).execute(pool).await?;
+        }
+    }
+    Ok(())
+}
+
 /// Deletes the rows that decide nothing any more. Scans: run it hourly.
 pub async fn delete_dead(db: &Db, now: Millis) -> Result<u64, DbError> {
     Ok(match db.autocommit() {

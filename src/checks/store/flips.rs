@@ -126,7 +126,8 @@ pub async fn expire_pauses(db: &Db, now: Millis) -> Result<u64, DbError> {
     const SQLITE: &str = "UPDATE checks SET paused_at = NULL, paused_until = NULL WHERE paused_until <= $1";
     // Many rows in no order: waiting for one while holding another could make a deadlock, so none is waited for.
     const POSTGRES: &str = "UPDATE checks SET paused_at = NULL, paused_until = NULL
-        WHERE id IN (SELECT id FROM checks WHERE paused_until <= $1 FOR NO KEY UPDATE SKIP LOCKED) AND paused_until <= $1";
+        WHERE id IN (SELECT id FROM checks WHERE paused_until <= $1 FOR NO KEY UPDATE SKIP LOCKED)
+        AND paused_until <= $1";
     Ok(match db.autocommit() {
         On::Sqlite(pool) => sqlx::query(SQLITE).bind(now).execute(pool).await?.rows_affected(),
         On::Postgres(pool) => sqlx::query(POSTGRES).bind(now).execute(pool).await?.rows_affected(),
