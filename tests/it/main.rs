@@ -1,0 +1,17 @@
+//! Integration tests: real HTTP on a free port, every case on both databases, and a provider of our own that streams.
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
+#[macro_use]
+mod database;
+mod checks_api;
+mod checks_flow;
+mod checks_race;
+mod checks_tools;
+mod ping_answers;
+mod pings;
+mod provider;
+mod provider_cases;
+mod race_pings;
+mod rig;
+mod site;
+mod sweep;

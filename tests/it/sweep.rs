@@ -1,0 +1,313 @@
+//! The sweep: what goes down, when, once; and that no ping in time is followed by a down flip.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use flatline::checks::history::{Kind, Reason};
+use flatline::checks::ping::{Outcome, ping};
+use flatline::checks::status::Times;
+use flatline::checks::store::flips::{Late, claim_late, list_late};
+use flatline::checks::store::pings::find_for_ping;
+use flatline::checks::sweep::{run, sweep};
+use flatline::checks::{CheckError, Status};
+use flatline::clock::Millis;
+use flatline::db::{Db, DbError};
+use flatline::limits::Tier;
+use tokio::sync::Barrier;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use crate::database::{Kind as Base, postgres_is_skipped};
+use crate::rig::{GRACE, Made, PERIOD, Rig, of_kind};
+
+const MILLISECOND: Duration = Duration::from_millis(1);
+
+on_both! {
+    async fn a_check_goes_down_at_its_deadline_and_once(kind) {
+        let rig = Rig::new(kind, Tier::Free).await;
+        let check = rig.up_check().await;
+        let deadline = rig.row(&check).await.deadline_at.unwrap();
+        rig.clock.set(deadline.minus(MILLISECOND));
+        assert_eq!(sweep(rig.db(), &*rig.clock).await.unwrap(), 0);
+        // Noticed four seconds late, dated at the deadline.
+        rig.clock.set(deadline.plus(Duration::from_secs(4)));
+        assert_eq!(sweep(rig.db(), &*rig.clock).await.unwrap(), 1);
+        assert_eq!(sweep(rig.db(), &*rig.clock).await.unwrap(), 0);
+        let row = rig.row(&check).await;
+        assert_eq!((row.status, row.deadline_at), (Status::Down, None));
+        assert_eq!(rig.flips(&check).await[1..], [(Status::Up, Status::Down, Reason::Timeout, deadline)]);
+        rig.ping(&check, Kind::Success).await;
+        assert_eq!(rig.flips(&check).await[2..], [(Status::Down, Status::Up, Reason::Recovered, rig.now())]);
+        assert_eq!(rig.row(&check).await.deadline_at, Some(rig.now().plus(PERIOD + GRACE)));
+    }
+
+    async fn a_new_check_goes_down_only_after_a_start(kind) {
+        let rig = Rig::new(kind, Tier::Free).await;
+        let (idle, started) = (rig.new_check().await, rig.new_check().await);
+        rig.ping(&started, Kind::Start).await;
+        let deadline = rig.now().plus(GRACE);
+        rig.advance(100 * 86_400);
+        assert_eq!(sweep(rig.db(), &*rig.clock).await.unwrap(), 1);
+        assert_eq!(rig.row(&idle).await.status, Status::New);
+        assert_eq!(rig.flips(&started).await, [(Status::New, Status::Down, Reason::Timeout, deadline)]);
+    }
+
+    async fn a_paused_check_never_goes_down(kind) {
+        let rig = Rig::new(kind, Tier::Free).await;
+        let check = rig.up_check().await;
+        // Even with a deadline left in the row.
+        rig.set(&check, "paused_at = $2", rig.now().0).await;
+        rig.advance(100 * 86_400);
+        assert_eq!(sweep(rig.db(), &*rig.clock).await.unwrap(), 0);
+        let row = rig.row(&check).await;
+        assert_eq!(row.status, Status::Up);
+        assert!(row.paused_at.is_some());
+    }
+
+    async fn a_pause_ends_by_itself_and_the_deadline_counts_from_there(kind) {
+        let rig = Rig::new(kind, Tier::Free).await;
+        let check = rig.up_check().await;
+        let until = rig.now().plus(Duration::from_hours(24));
+        let times = Times::after_pause(&rig.row(&check).await, Some(until));
+        rig.set(&check, "paused_at = $2", rig.now().0).await;
+        rig.set(&check, "paused_until = $2", until.0).await;
+        rig.set(&check, "due_at = $2", times.due_at.unwrap().0).await;
+        rig.set(&check, "deadline_at = $2", times.deadline_at.unwrap().0).await;
+        rig.clock.set(until.minus(MILLISECOND));
+        assert_eq!(sweep(rig.db(), &*rig.clock).await.unwrap(), 0);
+        assert_eq!(rig.row(&check).await.paused_until, Some(until));
+        rig.clock.set(until);
+        assert_eq!(sweep(rig.db(), &*rig.clock).await.unwrap(), 0);
+        let row = rig.row(&check).await;
+        assert_eq!((row.paused_at, row.paused_until, row.status), (None, None, Status::Up));
+        let deadline = until.plus(PERIOD + GRACE);
+        rig.clock.set(deadline);
+        assert_eq!(sweep(rig.db(), &*rig.clock).await.unwrap(), 1);
+        assert_eq!(rig.flips(&check).await[1..], [(Status::Up, Status::Down, Reason::Timeout, deadline)]);
+    }
+}
+
+async fn claim(db: &Db, late: &Late, now: Millis) -> bool {
+    let late = late.clone();
+    let claimed: Result<bool, DbError> =
+        db.write(move |tx| Box::pin(async move { claim_late(tx, &late, now).await })).await;
+    claimed.unwrap()
+}
+
+on_both! {
+    /// Each guard by itself: one fact has moved since the sweep looked, and all others still stand.
+    async fn a_claim_needs_all_that_was_seen(kind) {
+        let rig = Rig::new(kind, Tier::Free).await;
+        let moves = [
+            ("status", "status = CASE WHEN $2 > 0 THEN 'new' END"),
+            ("deadline", "deadline_at = $2 - 1"),
+            ("last ping", "last_ping_at = $2"),
+            ("last ping, never seen", "last_ping_at = CASE WHEN $2 < 0 THEN 0 END"),
+            ("pause", "paused_at = $2"),
+            ("pause with an end", "paused_at = $2, paused_until = $2 + 1"),
+        ];
+        for (what, sets) in moves {
+            let check = rig.up_check().await;
+            rig.clock.advance(GRACE);
+            let late = list_late(rig.db(), rig.now(), 10).await.unwrap().pop().unwrap();
+            assert_eq!(late.id, check.id);
+            rig.set(&check, sets, rig.now().0).await;
+            assert!(!claim(rig.db(), &late, rig.now()).await, "claimed although the {what} moved");
+            rig.set(&check, "status = 'down', deadline_at = nullif($2, $2)", 0).await;
+        }
+        let check = rig.up_check().await;
+        rig.clock.advance(GRACE);
+        let late = list_late(rig.db(), rig.now(), 10).await.unwrap().pop().unwrap();
+        assert!(!claim(rig.db(), &late, late.deadline_at.minus(MILLISECOND)).await, "claimed before the deadline");
+        assert!(claim(rig.db(), &late, rig.now()).await);
+        assert!(!claim(rig.db(), &late, rig.now()).await, "claimed twice");
+        assert_eq!(rig.row(&check).await.status, Status::Down);
+    }
+
+    async fn a_ping_between_look_and_claim_saves_the_check(kind) {
+        let rig = Rig::new(kind, Tier::Free).await;
+        for kind in [Kind::Success, Kind::Fail] {
+            let check = rig.up_check().await;
+            rig.clock.advance(GRACE);
+            let late = list_late(rig.db(), rig.now(), 10).await.unwrap().pop().unwrap();
+            assert_eq!(rig.ping(&check, kind).await, Outcome::Accepted);
+            // However long the sweeper slept in between.
+            assert!(!claim(rig.db(), &late, rig.now().plus(100 * PERIOD)).await, "after a {kind}");
+        }
+    }
+
+    async fn many_late_checks_in_one_sweep(kind) {
+        let rig = Rig::new(kind, Tier::Free).await;
+        let check = rig.up_check().await;
+        for _ in 0..204 {
+            let copy = rig.new_check().await;
+            rig.set(&copy, "status = 'up', deadline_at = $2", rig.now().0).await;
+        }
+        rig.clock.advance(GRACE);
+        assert_eq!(sweep(rig.db(), &*rig.clock).await.unwrap(), 205);
+        assert_eq!(rig.row(&check).await.status, Status::Down);
+    }
+
+    /// The clock reaches the deadline while a ping and four sweeps by two instances are under way. What the rows say
+    /// must hold together: a ping dated before the deadline has no timeout beside it, one after a timeout recovers.
+    async fn a_ping_against_the_sweep_at_the_deadline(kind) {
+        let rig = Rig::new(kind, Tier::Free).await;
+        let (mut saved, mut recovered) = (0, 0);
+        for round in 0..200_u32 {
+            let check = rig.up_check().await;
+            let deadline = rig.row(&check).await.deadline_at.unwrap();
+            rig.clock.set(deadline.minus(MILLISECOND));
+            let barrier = Arc::new(Barrier::new(6));
+            let mut racers = JoinSet::new();
+            for sweeper in 0..4 {
+                let (db, clock) = (rig.instances[sweeper % 2].clone(), Arc::clone(&rig.clock));
+                let barrier = Arc::clone(&barrier);
+                racers.spawn(async move {
+                    barrier.wait().await;
+                    for _ in 0..3 {
+                        sweep(&db, &*clock).await.unwrap();
+                    }
+                    Ok(Outcome::Accepted)
+                });
+            }
+            let (clock, gate) = (Arc::clone(&rig.clock), Arc::clone(&barrier));
+            racers.spawn(async move {
+                gate.wait().await;
+                clock.set(deadline);
+                Ok(Outcome::Accepted)
+            });
+            let (db, clock, key) = (rig.instances[1].clone(), rig.shared_clock(), check.key.clone());
+            racers.spawn(async move {
+                barrier.wait().await;
+                // From at once to after the sweeps.
+                tokio::time::sleep(Duration::from_micros(u64::from(round % 20) * 100)).await;
+                ping(&db, &clock, &key, of_kind(Kind::Success)).await
+            });
+            let outcomes: Vec<Result<Outcome, CheckError>> = racers.join_all().await;
+            assert!(outcomes.iter().all(|outcome| matches!(outcome, Ok(Outcome::Accepted))), "{outcomes:?}");
+
+            let pinged = rig.pings(&check).await[0].at;
+            let flips = rig.flips(&check).await;
+            match &flips[1..] {
+                [] => saved += 1,
+                [timeout, recovery] => {
+                    assert_eq!(*timeout, (Status::Up, Status::Down, Reason::Timeout, deadline));
+                    assert_eq!(*recovery, (Status::Down, Status::Up, Reason::Recovered, pinged));
+                    assert!(pinged >= deadline, "a ping in time was followed by a down flip");
+                    recovered += 1;
+                }
+                other => panic!("{other:?}"),
+            }
+            assert_eq!(rig.row(&check).await.status, Status::Up);
+            // Not late in a later round.
+            rig.set(&check, "status = 'down', deadline_at = nullif($2, $2)", 0).await;
+        }
+        assert!(saved > 0 && recovered > 0, "one side always won: {saved} saved, {recovered} recovered");
+    }
+
+    /// A ping that has to wait while the sweep takes the check down is a recovery after it, not a ping before it.
+    async fn a_ping_that_waited_for_the_sweep_is_dated_after_it(kind) {
+        let rig = Rig::new(kind, Tier::Free).await;
+        let check = rig.up_check().await;
+        let row = rig.row(&check).await;
+        let deadline_at = row.deadline_at.unwrap();
+        let late = Late { id: row.id, status: row.status, last_ping_at: row.last_ping_at, deadline_at };
+        rig.clock.set(deadline_at.minus(MILLISECOND));
+        let (db, key) = (rig.instances[1].clone(), check.key.clone());
+        let (shared, clock) = (rig.shared_clock(), Arc::clone(&rig.clock));
+        let held: Result<JoinSet<_>, DbError> = rig
+            .db()
+            .write(move |tx| {
+                Box::pin(async move {
+                    assert!(claim_late(tx, &late, deadline_at).await?);
+                    let mut pinging = JoinSet::new();
+                    pinging.spawn(async move { ping(&db, &shared, &key, of_kind(Kind::Success)).await });
+                    // Time enough to get as far as it can.
+                    tokio::time::sleep(Duration::from_millis(200)).await;
+                    clock.set(deadline_at);
+                    Ok(pinging)
+                })
+            })
+            .await;
+        let outcome = held.unwrap().join_next().await.unwrap().unwrap();
+        assert!(matches!(outcome, Ok(Outcome::Accepted)), "{outcome:?}");
+        assert_eq!(rig.pings(&check).await[0].at, deadline_at);
+        assert_eq!(rig.flips(&check).await[1..], [(Status::Down, Status::Up, Reason::Recovered, deadline_at)]);
+    }
+
+    async fn many_sweepers_flip_each_check_once(kind) {
+        const CHECKS: usize = 30;
+        const SWEEPERS: usize = 6;
+        let rig = Rig::new(kind, Tier::Free).await;
+        for _ in 0..10 {
+            let mut late: Vec<(Made, Millis)> = Vec::new();
+            for n in 0..CHECKS {
+                let check = rig.new_check().await;
+                let deadline = rig.now().plus(MILLISECOND * u32::try_from(n).unwrap());
+                rig.set(&check, "status = 'up', deadline_at = $2", deadline.0).await;
+                late.push((check, deadline));
+            }
+            rig.advance(1);
+            let barrier = Arc::new(Barrier::new(SWEEPERS));
+            let mut racers = JoinSet::new();
+            for n in 0..SWEEPERS {
+                let (db, clock) = (rig.instances[n % 2].clone(), Arc::clone(&rig.clock));
+                let barrier = Arc::clone(&barrier);
+                racers.spawn(async move {
+                    barrier.wait().await;
+                    sweep(&db, &*clock).await.unwrap()
+                });
+            }
+            assert_eq!(racers.join_all().await.into_iter().sum::<usize>(), CHECKS);
+            for (check, deadline) in late {
+                assert_eq!(rig.flips(&check).await, [(Status::Up, Status::Down, Reason::Timeout, deadline)]);
+            }
+        }
+    }
+}
+
+/// What a ping or another instance has in hand is left to it. SQLite has one writer: there is nothing to skip.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_others_hold_is_skipped_on_postgres() {
+    if postgres_is_skipped() {
+        return;
+    }
+    let rig = Rig::new(Base::Postgres, Tier::Free).await;
+    let check = rig.up_check().await;
+    rig.set(&check, "paused_at = $2, paused_until = $2", rig.now().0).await;
+    rig.clock.advance(GRACE);
+    let (db, clock, key) = (rig.instances[1].clone(), Arc::clone(&rig.clock), check.key.clone());
+    let swept: Result<usize, DbError> = rig
+        .db()
+        .write(move |tx| {
+            Box::pin(async move {
+                find_for_ping(tx, &key).await?;
+                timeout(Duration::from_secs(1), sweep(&db, &*clock)).await.expect("the sweep waits for a lock")
+            })
+        })
+        .await;
+    assert_eq!(swept.unwrap(), 0);
+    assert_eq!(rig.row(&check).await.status, Status::Up);
+    assert_eq!(sweep(rig.db(), &*rig.clock).await.unwrap(), 1);
+}
+
+on_both! {
+    async fn the_worker_sweeps_and_stops_at_once(kind) {
+        let rig = Rig::new(kind, Tier::Free).await;
+        let check = rig.up_check().await;
+        let stop = CancellationToken::new();
+        let every = Duration::from_millis(5);
+        let mut worker = JoinSet::new();
+        worker.spawn(run(rig.db().clone(), rig.shared_clock(), every, stop.clone()));
+        rig.clock.advance(GRACE);
+        while rig.row(&check).await.status != Status::Down {
+            tokio::time::sleep(every).await;
+        }
+        stop.cancel();
+        timeout(Duration::from_secs(1), worker.join_next()).await.unwrap().unwrap().unwrap();
+        // A long pause between two sweeps does not hold it up either.
+        worker.spawn(run(rig.db().clone(), rig.shared_clock(), Duration::from_hours(1), stop.clone()));
+        timeout(Duration::from_secs(1), worker.join_next()).await.unwrap().unwrap().unwrap();
+    }
+}
