@@ -15,7 +15,7 @@ use crate::chat::prompt::Prompts;
 use crate::chat::streams::Streams;
 use crate::chat::{Chat, store};
 use crate::checks;
-use crate::clock::{SharedClock, SystemClock};
+use crate::clock::{Millis, SharedClock, SystemClock};
 use crate::config::Config;
 use crate::db::{self, Db, DbError};
 use crate::http::flood::FloodGuard;
@@ -29,7 +29,9 @@ use crate::router::router;
 /// Running turns get this long to finish when the process stops.
 const TURN_GRACE: Duration = Duration::from_secs(10);
 /// Connections get this long to close after that.
-const CONNECTION_GRACE: Duration = Duration::from_secs(3);
+const CONNECTION_GRACE: Duration = Duration::from_secs(2);
+/// All that follows the turns' grace gets this long: the process ends within 15 s.
+const REST_GRACE: Duration = Duration::from_secs(4);
 /// Expired actions and dead turns are tidied this often.
 const TIDY_EVERY: Duration = Duration::from_secs(10);
 /// Rows of no further use are deleted this often.
@@ -205,14 +207,20 @@ impl App {
             tracing::info!("turns still run: they are stopped and stored as interrupted");
         }
         self.stop_turns.cancel();
-        self.turns.tasks.wait().await;
-        self.connections.close();
-        if timeout(CONNECTION_GRACE, self.connections.wait()).await.is_err() {
-            tracing::debug!("some connections were cut");
+        let rest = async {
+            self.turns.tasks.wait().await;
+            self.connections.close();
+            if timeout(CONNECTION_GRACE, self.connections.wait()).await.is_err() {
+                tracing::debug!("some connections were cut");
+            }
+            self.workers.close();
+            self.workers.wait().await;
+            self.db.close().await;
+        };
+        // A database that hangs must not keep the process: what it did not store is found by its lease.
+        if timeout(REST_GRACE, rest).await.is_err() {
+            tracing::warn!("not everything could be stored or closed in time");
         }
-        self.workers.close();
-        self.workers.wait().await;
-        self.db.close().await;
     }
 }
 
@@ -239,10 +247,10 @@ async fn first_start(db: &Db, clock: &SharedClock) -> Result<(), StartError> {
 }
 
 /// Follows the database's clock where instances share one.
-async fn measure(db: &Db, clock: &SystemClock) -> Result<(), DbError> {
-    let before = SystemClock::machine_now();
+pub async fn measure(db: &Db, clock: &SystemClock) -> Result<(), DbError> {
+    let asked = clock.elapsed();
     if let Some(database_now) = db.shared_time().await? {
-        clock.follow(before, crate::clock::Millis(database_now), SystemClock::machine_now());
+        clock.follow(asked, Millis(database_now));
     }
     Ok(())
 }

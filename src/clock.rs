@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize, Serializer};
@@ -79,30 +79,55 @@ pub trait Clock: Send + Sync {
 /// The clock in use, shared.
 pub type SharedClock = Arc<dyn Clock>;
 
-/// The machine's clock, moved by an offset that is measured against the database when several instances share one.
-#[derive(Debug, Default)]
+/// The machine's clock; or the database's, when several instances share one. That one is measured now and then and
+/// counted on by the machine's monotonic clock in between, so a step of the machine's time of day changes nothing.
+#[derive(Debug)]
 pub struct SystemClock {
-    offset_ms: AtomicI64,
+    origin: Instant,
+    /// The database's time at `origin`, in milliseconds; [`UNMEASURED`] until it was asked.
+    base_ms: AtomicI64,
+}
+
+const UNMEASURED: i64 = i64::MIN;
+/// A measurement that took longer than this says too little; the one before stands.
+const SLOWEST: Duration = Duration::from_millis(250);
+
+impl Default for SystemClock {
+    fn default() -> Self {
+        #[expect(clippy::disallowed_methods, reason = "this is the one place that asks the machine")]
+        Self { origin: Instant::now(), base_ms: AtomicI64::new(UNMEASURED) }
+    }
 }
 
 impl SystemClock {
-    /// The machine's own time.
+    /// The machine's own time of day.
     pub fn machine_now() -> Millis {
         #[expect(clippy::disallowed_methods, reason = "this is the one place that asks the machine")]
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
         Millis(millis(since))
     }
 
-    /// Takes `database_now`, read between the machine times `before` and `after`, as the truth from now on.
-    pub fn follow(&self, before: Millis, database_now: Millis, after: Millis) {
-        let middle = before.0 + (after.0 - before.0) / 2;
-        self.offset_ms.store(database_now.0 - middle, Ordering::Relaxed);
+    /// How long this clock has existed.
+    pub fn elapsed(&self) -> Duration {
+        self.origin.elapsed()
+    }
+
+    /// Takes `database_now`, which was asked for when this clock had existed for `asked`, as the truth from now on.
+    pub fn follow(&self, asked: Duration, database_now: Millis) {
+        let took = self.elapsed().saturating_sub(asked);
+        let is_first = self.base_ms.load(Ordering::Relaxed) == UNMEASURED;
+        if is_first || took <= SLOWEST {
+            self.base_ms.store(database_now.minus(asked + took / 2).0, Ordering::Relaxed);
+        }
     }
 }
 
 impl Clock for SystemClock {
     fn now(&self) -> Millis {
-        Millis(Self::machine_now().0 + self.offset_ms.load(Ordering::Relaxed))
+        match self.base_ms.load(Ordering::Relaxed) {
+            UNMEASURED => Self::machine_now(),
+            base => Millis(base).plus(self.elapsed()),
+        }
     }
 }
 

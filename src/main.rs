@@ -6,7 +6,7 @@ use anyhow::{Context, Result, anyhow};
 use clap::{Parser, Subcommand};
 use flatline::accounts::cli::{TokenCommand, UserCommand, login_link, run_token, run_user};
 use flatline::accounts::{self, AccountError};
-use flatline::app::{App, Parts};
+use flatline::app::{App, Parts, measure};
 use flatline::clock::SystemClock;
 use flatline::config::Config;
 use flatline::db::{self, Db};
@@ -76,6 +76,7 @@ async fn run(command: Command) -> Result<()> {
     let clock = SystemClock::default();
     let public_url = config.public_url.clone().unwrap_or_else(|| format!("http://{}", config.addr));
     let db = open(&config).await?;
+    measure(&db, &clock).await.context("the database does not tell the time")?;
     let printed: Result<String, AccountError> = match command {
         Command::Serve | Command::Migrate => Ok("the database is up to date".to_owned()),
         Command::User(command) => run_user(&db, &clock, command).await,

@@ -39,12 +39,12 @@ pub fn router(state: AppState, chat: Chat, flood_guard: Option<FloodGuard>) -> R
         .fallback(|| async { Problem::new(StatusCode::NOT_FOUND, "not_found", "There is nothing at this address.") })
         // From the inside out. No write from a page that may not make it:
         .layer(from_fn_with_state(state.clone(), origin::guard))
-        // listed origins may read answers, and preflights end here:
-        .layer(origin::cors(&allowed))
         // a panic is one 500, never the process:
         .layer(CatchPanicLayer::custom(|_| Problem::internal("a handler panicked").into_response()))
         // floods end before anything is looked up:
         .layer(from_fn_with_state(flood_guard, flood::guard))
+        // listed origins may read answers, these refusals too, and preflights end here:
+        .layer(origin::cors(&allowed))
         // every request has an id, an address and a line in the log; problems become bodies:
         .layer(from_fn_with_state(state.clone(), request::observe))
         .with_state(state)

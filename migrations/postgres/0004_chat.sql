@@ -30,6 +30,8 @@ CREATE TABLE messages (
     lease_until    BIGINT,
     has_reader     BOOLEAN NOT NULL DEFAULT false,
     stop_requested BOOLEAN NOT NULL DEFAULT false,
+    -- A reader at another instance was there then.
+    followed_at    BIGINT,
     model          TEXT,
     prompt_hash    TEXT,
     usage          JSONB,

@@ -25,6 +25,8 @@ CREATE TABLE pending_actions (
 CREATE INDEX pending_actions_account ON pending_actions (account_id, id);
 CREATE INDEX pending_actions_open ON pending_actions (expires_at) WHERE status = 'PENDING';
 
+CREATE INDEX pending_actions_expired ON pending_actions (decided_at) WHERE status = 'EXPIRED';
+
 -- Makes a second effect impossible even for code that forgot the claim.
 CREATE TABLE action_effects (
     action_id TEXT PRIMARY KEY REFERENCES pending_actions (id),

@@ -30,6 +30,8 @@ CREATE TABLE messages (
     lease_until    INTEGER,
     has_reader     INTEGER NOT NULL DEFAULT 0 CHECK (has_reader IN (0, 1)),
     stop_requested INTEGER NOT NULL DEFAULT 0 CHECK (stop_requested IN (0, 1)),
+    -- A reader at another instance was there then.
+    followed_at    INTEGER,
     model          TEXT,
     prompt_hash    TEXT,
     usage          TEXT,

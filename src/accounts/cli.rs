@@ -60,7 +60,7 @@ pub async fn run_user(db: &Db, clock: &dyn Clock, command: UserCommand) -> Resul
             Ok(format!("{} {} {}", account.id, account.name, account.tier))
         }
         UserCommand::Tier { name, tier } => {
-            set_tier(db, &name, tier).await?;
+            set_tier(db, clock, &name, tier).await?;
             Ok(format!("{name} {tier}"))
         }
     }

@@ -71,8 +71,12 @@ pub async fn add_user(db: &Db, clock: &dyn Clock, name: &str, tier: Tier) -> Res
 }
 
 /// Moves a user to another tier; their checks stay.
-pub async fn set_tier(db: &Db, name: &str, tier: Tier) -> Result<(), AccountError> {
-    if store::update_tier(db, name, tier).await? { Ok(()) } else { Err(AccountError::Unknown(name.to_owned())) }
+pub async fn set_tier(db: &Db, clock: &dyn Clock, name: &str, tier: Tier) -> Result<(), AccountError> {
+    let (now, named) = (clock.now(), name.to_owned());
+    let is_known = db
+        .write::<_, DbError, _>(move |tx| Box::pin(async move { store::update_tier(tx, &named, tier, now).await }))
+        .await?;
+    if is_known { Ok(()) } else { Err(AccountError::Unknown(name.to_owned())) }
 }
 
 /// The user called `name`.

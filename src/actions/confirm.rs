@@ -104,7 +104,6 @@ pub async fn decide_in(
     decision: &Decision,
     verdict: Verdict,
 ) -> Result<Result<Decided, DecisionError>, DbError> {
-    store::hold_account(tx, &decision.owner).await?;
     // Read here, behind whatever this transaction had to wait for.
     let now = clock.now();
     let claimed = match verdict {

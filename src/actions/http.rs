@@ -70,7 +70,8 @@ struct DecidedView {
 }
 
 /// Own actions, newest first.
-#[utoipa::path(get, path = "/api/actions", tag = "actions", params(Which), responses((status = 200, body = ActionList),
+#[utoipa::path(get, path = "/api/actions", operation_id = "list_actions",
+    tag = "actions", params(Which), responses((status = 200, body = ActionList),
     (status = 401, description = "Not signed in")))]
 async fn list(
     State(state): State<AppState>,
@@ -98,7 +99,8 @@ async fn list(
 }
 
 /// One own action.
-#[utoipa::path(get, path = "/api/actions/{id}", tag = "actions", params(("id" = String, Path)), responses(
+#[utoipa::path(get, path = "/api/actions/{id}", operation_id = "get_action",
+    tag = "actions", params(("id" = String, Path)), responses(
     (status = 200, body = ActionView), (status = 404, description = "Unknown, or somebody else's")))]
 async fn get(
     State(state): State<AppState>,

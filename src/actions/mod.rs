@@ -209,6 +209,11 @@ impl ActionView {
         }
     }
 
+    /// Whether it could still be decided then.
+    pub fn is_open(&self) -> bool {
+        self.status == Status::Pending
+    }
+
     /// What the proposing tool's call is answered with, from the row as it is now.
     pub fn tool_result(&self) -> serde_json::Value {
         let note = match self.status {

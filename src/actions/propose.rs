@@ -46,11 +46,11 @@ pub async fn propose(
     let action = db
         .write::<_, CheckError, _>(move |tx| {
             Box::pin(async move {
-                let now = clock.now();
                 // The conversation's row is the lock that keeps numbers apart.
                 let number = store::take_number(tx, &place.conversation).await?;
                 let number = number.ok_or_else(|| Refusal::new("chat_not_found", "This conversation was deleted."))?;
                 store::hold_account(tx, &place.owner).await?;
+                let now = clock.now();
                 store::supersede(tx, &place.conversation, &draft, now).await?;
                 let action = new_action(place, number, &draft, now);
                 if !store::insert_action(tx, &action, &draft, MAX_OPEN).await? {

@@ -18,9 +18,8 @@ macro_rules! columns {
     };
 }
 
-/// Lets the proposals and decisions of an account come one after another. Lock order: the conversation, this, actions,
-/// checks. One word for all runs several effects in one transaction, and would else wait in a circle with a tap on one
-/// of them, or with a change to their checks. SQLite has one writer anyway.
+/// Lets the proposals of an account come one after another: two conversations must not both count before either
+/// inserts. Lock order: the conversation, this, actions. SQLite has one writer anyway.
 pub(super) async fn hold_account(tx: &mut Tx, owner: &UserId) -> Result<(), DbError> {
     if let On::Postgres(connection) = tx.on() {
         let sql = "SELECT id FROM accounts WHERE id = $1 FOR NO KEY UPDATE";
@@ -145,8 +144,7 @@ pub(super) async fn supersede(
     Ok(())
 }
 
-/// Inserts a proposal while its owner has fewer than `max_open` open ones; `false` if not. The account must be held: two
-/// conversations of one owner must not both count before either inserts.
+/// Inserts a proposal while its owner, who is held, has fewer than `max_open` open ones; `false` if not.
 pub(super) async fn insert_action(tx: &mut Tx, action: &Action, draft: &Draft, max_open: i64) -> Result<bool, DbError> {
     let sql = "INSERT INTO pending_actions (id, account_id, conversation, conversation_id, number, kind, effect, preview,
             check_id, config_version, digest, status, created_at, expires_at)

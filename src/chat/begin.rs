@@ -43,21 +43,23 @@ pub(super) async fn begin(
     question: &MessageId,
     is_new: bool,
 ) -> Result<Begun, BeginError> {
-    let (clock, owner, id) = (chat.clock.clone(), owner.to_owned(), incoming.conversation.clone());
+    let (clock, asker, id) = (chat.clock.clone(), owner.to_owned(), incoming.conversation.clone());
     let (text, question) = (incoming.text.clone(), question.clone());
     let (model, prompt_hash) = (chat.model.name().to_owned(), chat.prompts.hash().to_owned());
-    chat.db
+    let new_answer = MessageId(new_v7(clock.now()));
+    let answer = new_answer.clone();
+    let begun = chat
+        .db
         .write::<_, BeginError, _>(move |tx| {
             Box::pin(async move {
                 let now = clock.now();
                 let (conversation, seq) =
-                    store::lock_conversation(tx, &owner, &id, &new_v7(now), &title(&text), now).await?;
+                    store::lock_conversation(tx, &asker, &id, &new_v7(now), &title(&text), now).await?;
                 interrupt_stale_in(tx, &conversation, now).await?;
                 let message = NewMessage::of_user(&conversation, &question, seq, &text, now);
                 if is_new && !store::insert_message(tx, &message).await? {
                     return Err(BeginError::Known(conversation));
                 }
-                let answer = MessageId(new_v7(now));
                 let streaming = NewMessage {
                     conversation: &conversation,
                     id: &answer,
@@ -78,7 +80,31 @@ pub(super) async fn begin(
                 Ok(Begun { conversation, answer })
             })
         })
-        .await
+        .await;
+    match begun {
+        // The reply to COMMIT was lost: the row tells.
+        Err(BeginError::Db(DbError::CommitUnknown(error))) => {
+            match find_begun(chat, owner, incoming, new_answer).await? {
+                Some(begun) => Ok(begun),
+                None => Err(DbError::CommitUnknown(error).into()),
+            }
+        }
+        begun => begun,
+    }
+}
+
+async fn find_begun(
+    chat: &Chat,
+    owner: &str,
+    incoming: &Incoming,
+    answer: MessageId,
+) -> Result<Option<Begun>, DbError> {
+    let Some(conversation) = store::find_conversation(&chat.db, owner, &incoming.conversation).await? else {
+        return Ok(None);
+    };
+    let conversation = conversation.reference;
+    let stored = store::find_message(&chat.db, &conversation, &answer).await?;
+    Ok(stored.map(|_| Begun { conversation, answer }))
 }
 
 /// The beginning of the first message names the conversation.

@@ -7,12 +7,12 @@ use super::store::running::{has_running_in, interrupt_stale_in};
 use super::store::{self, Conversation, NewMessage, Status as MessageStatus};
 use super::transcript::Part;
 use super::typed::{TypedWord, Which};
-use crate::actions::confirm::{Decision, DecisionError, Verdict, decide_in};
-use crate::actions::store::list_of_conversation_in;
+use crate::actions::confirm::{self, Decision, DecisionError, Verdict, confirm, decide_in, reject};
+use crate::actions::store::{list_of_conversation, list_of_conversation_in};
 use crate::actions::{Action, Status, Via};
 use crate::clock::{Clock, Millis};
 use crate::db::{DbError, Tx};
-use crate::ids::{ActionId, MessageId, UserId, new_v7};
+use crate::ids::{ActionId, ConversationRef, MessageId, UserId, new_v7};
 
 /// What became of a typed word.
 pub enum Decided {
@@ -50,8 +50,13 @@ pub async fn decide(
     text: &str,
     word: TypedWord,
 ) -> Result<Decided, ReceiveError> {
+    // `all` is many decisions, each claimed on its own: together they would hold locks in no order.
+    let decided_each = match word.which {
+        Which::All => decide_each(chat, user, &conversation.reference, word.verdict).await?,
+        Which::Latest | Which::Number(_) => None,
+    };
     let (clock, user, owner) = (chat.clock.clone(), user.clone(), owner.to_owned());
-    let (id, question, text) = (conversation.id.clone(), question.clone(), text.to_owned());
+    let (id, asked, text) = (conversation.id.clone(), question.clone(), text.to_owned());
     let decided = chat
         .db
         .write::<_, Stop, _>(move |tx| {
@@ -65,14 +70,17 @@ pub async fn decide(
                 if actions.is_empty() {
                     return Err(Stop::NotAboutActions);
                 }
-                let message = NewMessage::of_user(&conversation, &question, seq, &text, now);
+                let message = NewMessage::of_user(&conversation, &asked, seq, &text, now);
                 if !store::insert_message(tx, &message).await? {
                     return Err(Stop::Known);
                 }
                 if has_running_in(tx, &conversation).await? {
                     return Err(Stop::Busy);
                 }
-                let (sentence, touched) = answer(tx, clock.as_ref(), &user, &actions, word).await?;
+                let (sentence, touched) = match decided_each {
+                    Some(said) => said,
+                    None => answer(tx, clock.as_ref(), &user, &actions, word).await?,
+                };
                 let mut parts = vec![Part::Step, Part::Text { text: sentence }];
                 parts.extend(touched.into_iter().map(|id| Part::Action { id }));
                 let answer = MessageId(new_v7(now));
@@ -82,7 +90,7 @@ pub async fn decide(
                     role: "assistant",
                     status: MessageStatus::Complete,
                     parts,
-                    reply_to: Some(&question),
+                    reply_to: Some(&asked),
                     ..message
                 };
                 store::insert_message(tx, &message).await?;
@@ -95,27 +103,81 @@ pub async fn decide(
         Err(Stop::Known) => Ok(Decided::Known),
         Err(Stop::NotAboutActions) => Ok(Decided::NotAboutActions),
         Err(Stop::Busy) => Err(ReceiveError::TurnInProgress),
+        // The reply to COMMIT was lost: the stored answer tells what was done.
+        Err(Stop::Db(DbError::CommitUnknown(error))) => {
+            match store::find_answer(&chat.db, &conversation.reference, question).await? {
+                Some(answer) => Ok(Decided::Answered(answer.id)),
+                None => Err(DbError::CommitUnknown(error).into()),
+            }
+        }
         Err(Stop::Db(error)) => Err(error.into()),
     }
 }
 
-/// The server's sentence, and the actions that it is about.
+/// What is said to a word, and the actions that it is about.
+type Said = (String, Vec<ActionId>);
+
+/// Decides every open action; `None` if there is none.
+async fn decide_each(
+    chat: &Chat,
+    user: &UserId,
+    conversation: &ConversationRef,
+    verdict: Verdict,
+) -> Result<Option<Said>, ReceiveError> {
+    let now = chat.clock.now();
+    let mut open = list_of_conversation(&chat.db, conversation).await?;
+    open.retain(|action| action.is_open(now));
+    let mut sentences = Vec::with_capacity(open.len());
+    for action in &open {
+        if verdict == Verdict::Confirm && action.preview.destructive {
+            sentences.push(needs_its_number(action));
+            continue;
+        }
+        let (owner, id) = (user.clone(), action.id.clone());
+        let decision = Decision { owner, action: id, via: Via::Typed, digest: None };
+        let decided = match verdict {
+            Verdict::Confirm => confirm(&chat.db, &chat.clock, decision).await,
+            Verdict::Reject => reject(&chat.db, &chat.clock, decision).await,
+        };
+        sentences.push(said(action, decided, now)?);
+    }
+    let touched = open.into_iter().map(|action| action.id).collect();
+    Ok((!sentences.is_empty()).then(|| (sentences.join("\n\n"), touched)))
+}
+
+/// The server's sentence for one decision.
+fn said(action: &Action, decided: Result<confirm::Decided, DecisionError>, now: Millis) -> Result<String, DbError> {
+    Ok(match decided {
+        Ok(decided) if !decided.replayed => outcome(&decided.action),
+        Ok(decided) => standing(&decided.action, now),
+        Err(DecisionError::Over(action)) => standing(&action, now),
+        Err(DecisionError::Db(error)) => return Err(error),
+        Err(DecisionError::NotFound | DecisionError::Changed) => format!("There is no action {}.", action.number),
+    })
+}
+
+fn needs_its_number(action: &Action) -> String {
+    let number = action.number;
+    let title = &action.preview.title;
+    format!("Action {number} ({title}) needs more than that: tap its Confirm button or type `confirm {number}`.")
+}
+
+/// Reads and decides inside the transaction that stores the answer.
 async fn answer(
     tx: &mut Tx,
     clock: &dyn Clock,
     user: &UserId,
     actions: &[Action],
     word: TypedWord,
-) -> Result<(String, Vec<ActionId>), DbError> {
+) -> Result<Said, DbError> {
     let now = clock.now();
     let open: Vec<&Action> = actions.iter().filter(|action| action.is_open(now)).collect();
-    let chosen: Vec<&Action> = match (word.which, actions.last()) {
+    let chosen: &Action = match (word.which, actions.last()) {
         (Which::Number(number), _) => match actions.iter().find(|action| action.number == number) {
-            Some(action) => vec![action],
+            Some(action) => action,
             None => return Ok((format!("There is no action {number} here.{}", listing(&open)), Vec::new())),
         },
-        (Which::All, _) if open.is_empty() => return Ok(("There is no open action here.".to_owned(), Vec::new())),
-        (Which::All, _) => open.clone(),
+        (Which::All, _) => return Ok(("There is no open action here.".to_owned(), Vec::new())),
         // The latest one is decided: say so and touch nothing, or a word sent twice would reach a second action.
         (Which::Latest, Some(latest)) if !latest.is_open(now) => {
             let sentence = format!("{}{}", standing(latest, now), listing(&open));
@@ -124,31 +186,17 @@ async fn answer(
         (Which::Latest, _) if open.len() > 1 => {
             return Ok((format!("Which one do you mean?{}", listing(&open)), Vec::new()));
         }
-        (Which::Latest, latest) => latest.into_iter().collect(),
+        (Which::Latest, Some(latest)) => latest,
+        (Which::Latest, None) => return Ok((String::new(), Vec::new())),
     };
-    let mut sentences = Vec::with_capacity(chosen.len());
-    for action in &chosen {
-        let needs_its_number = word.verdict == Verdict::Confirm && action.preview.destructive;
-        if needs_its_number && !matches!(word.which, Which::Number(_)) {
-            let number = action.number;
-            sentences.push(format!(
-                "Action {number} ({}) cannot be undone: tap its Confirm button or type `confirm {number}`.",
-                action.preview.title
-            ));
-            continue;
-        }
-        let (owner, id) = (user.clone(), action.id.clone());
-        let decision = Decision { owner, action: id, via: Via::Typed, digest: None };
-        let decided = decide_in(tx, clock, &decision, word.verdict).await?;
-        sentences.push(match decided {
-            Ok(decided) if !decided.replayed => outcome(&decided.action),
-            Ok(decided) => standing(&decided.action, now),
-            Err(DecisionError::Over(action)) => standing(&action, now),
-            Err(DecisionError::Db(error)) => return Err(error),
-            Err(DecisionError::NotFound | DecisionError::Changed) => format!("There is no action {}.", action.number),
-        });
+    let touched = vec![chosen.id.clone()];
+    let is_named = matches!(word.which, Which::Number(_));
+    if word.verdict == Verdict::Confirm && chosen.preview.destructive && !is_named {
+        return Ok((needs_its_number(chosen), touched));
     }
-    Ok((sentences.join("\n\n"), chosen.into_iter().map(|action| action.id.clone()).collect()))
+    let decision = Decision { owner: user.clone(), action: chosen.id.clone(), via: Via::Typed, digest: None };
+    let decided = decide_in(tx, clock, &decision, word.verdict).await?;
+    Ok((said(chosen, decided, now)?, touched))
 }
 
 /// What this word has just done.

@@ -66,12 +66,15 @@ fn content(result: Option<&ToolResult>, cards: &Transcript) -> Value {
 
 fn size(message: &Message) -> usize {
     match message {
-        Message::User(text) => text.len(),
+        Message::User(text) => text.chars().count(),
         Message::Assistant { text, tool_calls } => {
-            text.len()
-                + tool_calls.iter().map(|call| call.name.len() + json!(call.arguments).to_string().len()).sum::<usize>()
+            text.chars().count()
+                + tool_calls
+                    .iter()
+                    .map(|call| call.name.len() + json!(call.arguments).to_string().chars().count())
+                    .sum::<usize>()
         }
-        Message::Tool { content, .. } => content.to_string().len(),
+        Message::Tool { content, .. } => content.to_string().chars().count(),
     }
 }
 

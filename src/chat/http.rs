@@ -12,16 +12,20 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::message::{Incoming, InvalidMessage, is_conversation_id};
+use super::message::{Incoming, InvalidMessage, is_conversation_id, is_message_id};
 use super::quota_http::{describe, quota_exceeded};
-use super::receive::{Answer, ReceiveError, receive, resume, stop};
+use super::receive::{Answer, ReceiveError, receive, resume};
+use super::stop::stop;
 use super::store::{self, Conversation, find_conversation};
 use super::{Chat, stored};
+use crate::accounts::charges;
 use crate::accounts::http::hand_out_session;
+use crate::actions::store::reject_open_of_conversation;
 use crate::clock::Millis;
 use crate::db::DbError;
 use crate::http::{AppState, Caller, JsonBody, OptionalJson, Page, Paging, Problem, sse};
 use crate::ids::{ConversationId, MessageId};
+use crate::limits::standings;
 use crate::llm::ModelErrorKind;
 
 /// The routes of the chat.
@@ -87,20 +91,26 @@ async fn post(
     let (flow, asking) = (chat.clone(), caller.clone());
     let received = chat.turns.tasks.spawn(async move { receive(&flow, &asking, incoming).await }).await;
     let answer = received.map_err(|error| Problem::internal(format!("the chat flow broke: {error}")))??;
-    let mut response = respond(answer.opened().await?);
+    let mut response = respond(&chat, &caller, answer.opened().await?).await?;
     hand_out_session(&state, &caller, response.headers_mut());
     Ok(response)
 }
 
-fn respond(answer: Answer) -> Response {
-    let standings = answer.standings;
+/// Every stream tells how its caller stands, also one that cost nothing.
+async fn respond(chat: &Chat, caller: &Caller, answer: Answer) -> Result<Response, Problem> {
+    let standings = if answer.standings.is_empty() {
+        standings(&chat.db, chat.clock.as_ref(), &charges(&chat.config, caller)).await?
+    } else {
+        answer.standings
+    };
     let mut response = sse::response(answer.chunks);
     describe(&standings, response.headers_mut());
-    response
+    Ok(response)
 }
 
 /// One conversation's history as UI messages, each action with its state of now.
-#[utoipa::path(get, path = "/api/chat/{id}", tag = "chat", params(("id" = String, Path)), responses(
+#[utoipa::path(get, path = "/api/chat/{id}", operation_id = "get_chat",
+    tag = "chat", params(("id" = String, Path)), responses(
     (status = 200, body = ConversationView), (status = 404, description = "chat_not_found")))]
 async fn get(
     State(state): State<AppState>,
@@ -114,7 +124,8 @@ async fn get(
 }
 
 /// Own conversations, most recently used first.
-#[utoipa::path(get, path = "/api/chats", tag = "chat", responses((status = 200, body = ConversationList)))]
+#[utoipa::path(get, path = "/api/chats", operation_id = "list_chats",
+    tag = "chat", responses((status = 200, body = ConversationList)))]
 async fn list(
     State(state): State<AppState>,
     caller: Caller,
@@ -139,7 +150,8 @@ async fn list(
 }
 
 /// Deletes a conversation. Its open actions are cancelled; decided ones stay on record. Gives no quota back.
-#[utoipa::path(delete, path = "/api/chat/{id}", tag = "chat", params(("id" = String, Path)), responses(
+#[utoipa::path(delete, path = "/api/chat/{id}", operation_id = "delete_chat",
+    tag = "chat", params(("id" = String, Path)), responses(
     (status = 204, description = "Deleted"), (status = 404, description = "chat_not_found")))]
 async fn delete(
     State(state): State<AppState>,
@@ -156,7 +168,7 @@ async fn delete(
             Box::pin(async move {
                 // Its row first, as everywhere: whoever is about to propose in it waits, and then finds it gone.
                 let deleted = store::delete_conversation(tx, &conversation.reference).await?;
-                crate::actions::store::reject_open_of_conversation(tx, &conversation.reference, clock.now()).await?;
+                reject_open_of_conversation(tx, &conversation.reference, clock.now()).await?;
                 Ok(deleted)
             })
         })
@@ -181,7 +193,7 @@ async fn stream(
         Err(problem) => return Err(problem),
     };
     match resume(&chat, &caller, &conversation.reference).await? {
-        Some(answer) => Ok(respond(answer.opened().await?)),
+        Some(answer) => respond(&chat, &caller, answer.opened().await?).await,
         None => Ok(StatusCode::NO_CONTENT.into_response()),
     }
 }
@@ -199,6 +211,9 @@ async fn stop_turn(
 ) -> Result<StatusCode, Problem> {
     let conversation = require(&state, &caller, id).await?;
     let message = body.unwrap_or_default().message_id;
+    if message.as_ref().is_some_and(|id| !is_message_id(id.as_str())) {
+        return Err(Problem::invalid_field("message_id", "That is no message's id."));
+    }
     stop(&chat, &conversation.reference, message.as_ref()).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -242,6 +257,10 @@ impl From<ReceiveError> for Problem {
             ReceiveError::NothingToRegenerate => {
                 let detail = "There is no message to answer again.";
                 Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_message", detail).with("field", "trigger")
+            }
+            ReceiveError::NotAQuestion => {
+                let detail = "That id belongs to an answer. Give every message an id of its own.";
+                Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_message", detail).with("field", "message.id")
             }
             ReceiveError::Db(error) => error.into(),
             ReceiveError::Unavailable => Self::unavailable("Your message could not be answered. Please try again."),

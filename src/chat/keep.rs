@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use tokio::time::{Instant, interval, sleep};
 
+use super::Chat;
 use super::live::LiveTurn;
 use super::store::Status;
-use super::store::running::{checkpoint, delete_begun, finish_message};
+use super::store::find_message;
+use super::store::running::{FOLLOWED, delete_begun, finish_message, store_running};
 use super::transcript::Ending;
 use super::turn::Job;
-use super::{Chat, LEASE};
 use crate::db::DbError;
 use crate::limits::give_back;
 use crate::llm::Usage;
@@ -28,20 +29,31 @@ pub(super) async fn keep(chat: &Chat, job: &Job, live: &LiveTurn) {
     tick.tick().await;
     loop {
         tick.tick().await;
-        let has_reader = live.has_reader();
-        if has_reader {
+        if !checkpoint(chat, job, live).await {
+            return;
+        }
+        if live.has_reader() || live.is_followed() {
             last_read = Instant::now();
         } else if last_read.elapsed() >= ABANDONED {
             return;
         }
-        let parts = live.view(|transcript| transcript.parts.clone());
-        let lease = chat.clock.now().plus(LEASE);
-        let kept = checkpoint(&chat.db, &job.conversation, &live.message_id, &parts, lease, has_reader).await;
-        match kept {
-            Ok(Some(false)) => {}
-            Ok(Some(true) | None) => return,
+    }
+}
+
+/// Stores the answer so far and renews its lease; `false` if it must not go on.
+pub(super) async fn checkpoint(chat: &Chat, job: &Job, live: &LiveTurn) -> bool {
+    let parts = live.view(|transcript| transcript.parts.clone());
+    let now = chat.clock.now();
+    match store_running(&chat.db, &job.conversation, &live.message_id, &parts, now, live.has_reader()).await {
+        Ok(Some(kept)) => {
+            live.set_followed(kept.followed_at.is_some_and(|at| now.since(at) < FOLLOWED));
+            !kept.stop_requested
+        }
+        Ok(None) => false,
+        Err(error) => {
             // The lease outlives a short outage; the end is what must be stored.
-            Err(error) => tracing::warn!(%error, "a running answer could not be stored"),
+            tracing::warn!(%error, "a running answer could not be stored");
+            true
         }
     }
 }
@@ -57,7 +69,13 @@ pub(super) async fn finish(chat: &Chat, job: &Job, live: &LiveTurn, ending: Endi
     let mut stored = Ok(false);
     for pause in [0, 1, 2] {
         sleep(Duration::from_secs(pause)).await;
+        let had_failed = stored.is_err();
         stored = finish_message(&chat.db, &job.conversation, &live.message_id, status, &parts, usage).await;
+        if matches!(stored, Ok(false)) && had_failed {
+            // The try before may have been stored and only its reply lost.
+            let row = find_message(&chat.db, &job.conversation, &live.message_id).await;
+            stored = row.map(|row| row.is_some_and(|row| row.status == status));
+        }
         if stored.is_ok() {
             break;
         }

@@ -2,7 +2,7 @@
 //! transcript and no buffer of its own, so one that is slow or gone costs nothing and holds nothing up.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::{Stream, StreamExt, stream};
@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::cursor::Cursor;
-use super::transcript::Transcript;
+use super::transcript::{Ending, Transcript};
 use crate::ids::{ConversationRef, MessageId};
 use crate::llm::ModelErrorKind;
 
@@ -42,6 +42,8 @@ pub struct LiveTurn {
     /// Moves with every change of the transcript.
     changed: watch::Sender<u64>,
     readers: AtomicUsize,
+    /// Whether somebody follows it from another instance.
+    followed: AtomicBool,
     /// Set when it has been persisted and removed.
     ended: CancellationToken,
 }
@@ -57,6 +59,7 @@ impl LiveTurn {
             transcript: Mutex::new(transcript),
             changed: watch::Sender::new(0),
             readers: AtomicUsize::new(0),
+            followed: AtomicBool::new(false),
             ended: CancellationToken::new(),
         }
     }
@@ -90,7 +93,17 @@ impl LiveTurn {
         self.transcript.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether anybody reads it now.
+    /// Whether somebody follows it from another instance, as far as the row told last.
+    pub fn is_followed(&self) -> bool {
+        self.followed.load(Ordering::SeqCst)
+    }
+
+    /// Remembers what the row told.
+    pub fn set_followed(&self, followed: bool) {
+        self.followed.store(followed, Ordering::SeqCst);
+    }
+
+    /// Whether anybody reads it here now.
     pub fn has_reader(&self) -> bool {
         self.readers.load(Ordering::SeqCst) > 0
     }
@@ -148,7 +161,7 @@ pub struct Turns {
     /// The tasks that run them; awaited when the process stops.
     pub tasks: TaskTracker,
     /// Cancelled when they must end.
-    stop: CancellationToken,
+    pub(super) stop: CancellationToken,
 }
 
 impl Turns {
@@ -196,6 +209,10 @@ impl Drop for Entered {
             }
             waits
         });
+        // Nor its readers for an end, should the turn have broken.
+        self.turn.update(|transcript| {
+            transcript.ending.get_or_insert(Ending::Failed);
+        });
         self.turn.ended.cancel();
     }
 }
@@ -203,7 +220,6 @@ impl Drop for Entered {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chat::transcript::Ending;
 
     #[tokio::test]
     async fn a_late_reader_gets_everything_and_the_turn_forgets_who_left() {

@@ -41,6 +41,11 @@ pub fn is_conversation_id(id: &str) -> bool {
     (1..=64).contains(&id.len()) && id.bytes().all(allowed)
 }
 
+/// Whether `id` is 1 to 128 visible ASCII characters.
+pub fn is_message_id(id: &str) -> bool {
+    (1..=128).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
 impl Incoming {
     /// Reads a body. Unknown keys are the host's own and are left alone.
     ///
@@ -80,9 +85,7 @@ impl Incoming {
 fn message_id(id: &Value) -> Result<Option<MessageId>, InvalidMessage> {
     match id {
         Value::Null => Ok(None),
-        Value::String(id) if (1..=128).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic()) => {
-            Ok(Some(MessageId(id.clone())))
-        }
+        Value::String(id) if is_message_id(id) => Ok(Some(MessageId(id.clone()))),
         _ => Err(invalid("message.id", "The message's id must be 1 to 128 visible ASCII characters.")),
     }
 }

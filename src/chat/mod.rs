@@ -11,6 +11,7 @@ pub mod message;
 pub mod prompt;
 mod quota_http;
 pub mod receive;
+pub mod stop;
 pub mod store;
 pub mod stored;
 pub mod streams;

@@ -1,7 +1,6 @@
 //! From a parsed message to the stream that answers it. Every refusal happens before there is a stream.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures::stream::BoxStream;
 use futures::{Stream, StreamExt};
@@ -11,7 +10,8 @@ use super::begin::{BeginError, begin};
 use super::decide::{Decided, decide};
 use super::live::{LiveTurn, Opening};
 use super::message::Incoming;
-use super::store::running::{find_running, request_stop};
+use super::stop::{refuse_while_read, stop_unread};
+use super::store::running::find_running;
 use super::store::{self, Conversation, Status};
 use super::streams::Place;
 use super::turn::{self, Job};
@@ -23,9 +23,6 @@ use crate::ids::{ConversationRef, MessageId, new_v7};
 use crate::limits::{Decision, Standing, give_back, take, withdraw};
 use crate::llm::ModelErrorKind;
 use crate::telemetry;
-
-/// A turn that was stopped has this long to be stored before the next message gives up on it.
-const STOP_PATIENCE: Duration = Duration::from_secs(4);
 
 /// An answer under way.
 pub struct Answer {
@@ -69,6 +66,9 @@ pub enum ReceiveError {
     /// There is nothing to answer again.
     #[error("nothing to regenerate")]
     NothingToRegenerate,
+    /// The message's id is an answer's.
+    #[error("the message's id is an answer's")]
+    NotAQuestion,
     /// The database failed.
     #[error(transparent)]
     Db(#[from] DbError),
@@ -89,10 +89,11 @@ pub async fn receive(chat: &Chat, caller: &Caller, incoming: Incoming) -> Result
         return replay(chat, caller, conversation.reference.clone(), id).await;
     }
     if let Some(conversation) = &existing {
-        clear_the_way(chat, &conversation.reference).await?;
+        refuse_while_read(chat, &conversation.reference).await?;
         if let (Some(user), Question::New(id), Some(word)) = (caller.user(), &question, typed::parse(&incoming.text)) {
             // Its stream's place first: a refusal must have decided nothing.
             let place = chat.streams.enter(caller).ok_or(ReceiveError::TooManyStreams)?;
+            stop_unread(chat, &conversation.reference).await?;
             match decide(chat, user, &owner, conversation, id, &incoming.text, word).await? {
                 Decided::Answered(answer) => {
                     return Ok(stored_answer(chat, place, conversation.reference.clone(), answer));
@@ -119,6 +120,12 @@ pub async fn receive(chat: &Chat, caller: &Caller, incoming: Incoming) -> Result
         withdraw(&chat.db, receipt).await?;
         return Err(ReceiveError::TooManyStreams);
     };
+    if let Some(conversation) = &existing
+        && let Err(error) = stop_unread(chat, &conversation.reference).await
+    {
+        withdraw(&chat.db, receipt).await?;
+        return Err(error);
+    }
     let begun = match begin(chat, &owner, &incoming, question.id(), question.is_new()).await {
         Ok(begun) => begun,
         Err(BeginError::Busy) => {
@@ -189,35 +196,15 @@ async fn question(
     match known {
         // A message whose turn was undone is new again.
         None => Ok(Question::New(id)),
+        Some(known) if known.role != "user" => Err(ReceiveError::NotAQuestion),
         Some(_) if !incoming.regenerate => Ok(Question::Known(id)),
         Some(_) => {
             let last = store::find_last_question(&chat.db, &conversation.reference).await?;
-            Ok(Question::Again(last.ok_or(ReceiveError::NothingToRegenerate)?.id))
+            let last = last.ok_or(ReceiveError::NothingToRegenerate)?;
+            // What the server said to a typed word is no model's answer, and there is no other.
+            let is_word = typed::parse(&last.text()).is_some();
+            Ok(if is_word { Question::Known(last.id) } else { Question::Again(last.id) })
         }
-    }
-}
-
-/// Makes room for a new turn: refuses while somebody reads the running one, stops one whose reader has left.
-async fn clear_the_way(chat: &Chat, conversation: &ConversationRef) -> Result<(), ReceiveError> {
-    if let Some(live) = chat.turns.find(conversation) {
-        if live.has_reader() {
-            return Err(ReceiveError::TurnInProgress);
-        }
-        live.stop.cancel();
-        let stored = tokio::time::timeout(STOP_PATIENCE, live.ended()).await;
-        return stored.map_err(|_| ReceiveError::TurnInProgress);
-    }
-    let now = chat.clock.now();
-    match find_running(&chat.db, conversation).await? {
-        Some(running) if running.status_at(now) == Status::Streaming => {
-            if running.has_reader {
-                return Err(ReceiveError::TurnInProgress);
-            }
-            request_stop(&chat.db, conversation, Some(&running.id)).await?;
-            let is_idle = stored::wait_until_idle(&chat.db, conversation, STOP_PATIENCE).await?;
-            if is_idle { Ok(()) } else { Err(ReceiveError::TurnInProgress) }
-        }
-        Some(_) | None => Ok(()),
     }
 }
 
@@ -240,7 +227,7 @@ async fn replay(
 }
 
 fn stored_answer(chat: &Chat, place: Place, conversation: ConversationRef, answer: MessageId) -> Answer {
-    let chunks = stored::chunks(chat.db.clone(), chat.clock.clone(), conversation, answer);
+    let chunks = stored::chunks(chat, conversation, answer);
     Answer { chunks: holding(place, chunks), standings: Vec::new(), turn: None }
 }
 
@@ -268,25 +255,6 @@ pub async fn resume(
         }
         None => Ok(None),
     }
-}
-
-/// Stops the turn `message`, or whichever runs if none is named; a newer one is left alone.
-pub async fn stop(
-    chat: &Chat,
-    conversation: &ConversationRef,
-    message: Option<&MessageId>,
-) -> Result<(), ReceiveError> {
-    match chat.turns.find(conversation) {
-        Some(live) if message.is_none_or(|id| *id == live.message_id) => {
-            live.stop.cancel();
-            let _ = tokio::time::timeout(STOP_PATIENCE, live.ended()).await;
-        }
-        Some(_) => {}
-        None => {
-            request_stop(&chat.db, conversation, message).await?;
-        }
-    }
-    Ok(())
 }
 
 fn opened(opening: Opening) -> Result<(), ReceiveError> {

@@ -1,16 +1,18 @@
 //! Answers as the database has them: replayed, followed while another instance writes them, and listed as history.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
 use futures::{Stream, StreamExt, stream};
 use serde_json::{Value, json};
+use tokio::time::timeout;
 
+use super::Chat;
 use super::cursor::Cursor;
 use super::store::{self, Message, Status, running};
-use super::transcript::{Ending, Transcript};
+use super::transcript::{Ending, Part, Transcript};
 use crate::actions::{self, ActionView};
-use crate::clock::{Millis, SharedClock};
+use crate::clock::Millis;
 use crate::db::{Db, DbError};
 use crate::ids::{ActionId, ConversationRef, MessageId};
 
@@ -39,35 +41,37 @@ fn transcript(message: Message, cards: BTreeMap<ActionId, ActionView>, now: Mill
     Transcript { message_id: Some(message.id), parts: message.parts, actions: cards, ending, ..Transcript::default() }
 }
 
-/// The chunks of a stored answer; of one that another instance runs, as it grows.
-pub fn chunks(
-    db: Db,
-    clock: SharedClock,
-    conversation: ConversationRef,
-    id: MessageId,
-) -> impl Stream<Item = Value> + Send + 'static {
-    let start = (db, clock, conversation, id, Cursor::default());
-    let batches = stream::unfold(start, |(db, clock, conversation, id, mut cursor)| async move {
-        loop {
-            if cursor.is_ended() {
-                return None;
-            }
-            let now = clock.now();
-            let found = match find_transcript(&db, &conversation, &id, now).await {
-                Ok(found) => found,
+/// The chunks of a stored answer; of one that another instance runs, as it grows, until this process stops.
+pub fn chunks(chat: &Chat, conversation: ConversationRef, id: MessageId) -> impl Stream<Item = Value> + Send + 'static {
+    let (chat, seen) = (chat.clone(), Transcript { message_id: Some(id.clone()), ..Transcript::default() });
+    let start = (chat, conversation, id, seen, Cursor::default());
+    let batches = stream::unfold(start, |(chat, conversation, id, mut seen, mut cursor)| async move {
+        while !cursor.is_ended() {
+            match find_transcript(&chat.db, &conversation, &id, chat.clock.now()).await {
+                Ok(Some(found)) => seen = found,
+                // Deleted while it was followed: what was sent stands, and it ends here.
+                Ok(None) => seen.ending = Some(Ending::Interrupted),
                 Err(error) => {
                     tracing::warn!(%error, "a stored answer could not be read");
-                    Some(Transcript { ending: Some(Ending::Failed), ..Transcript::default() })
+                    seen.ending = Some(Ending::Failed);
                 }
-            };
-            // Deleted while it was followed: what was sent stands, and it ends here.
-            let gone = || Transcript { ending: Some(Ending::Interrupted), ..Transcript::default() };
-            let chunks = cursor.advance(&found.unwrap_or_else(gone));
-            if !chunks.is_empty() {
-                return Some((stream::iter(chunks), (db, clock, conversation, id, cursor)));
             }
-            tokio::time::sleep(FOLLOW_EVERY).await;
+            if chat.turns.stop.is_cancelled() {
+                seen.ending.get_or_insert(Ending::Interrupted);
+            }
+            let chunks = cursor.advance(&seen);
+            if seen.ending.is_none() {
+                let told = running::store_follower(&chat.db, &conversation, &id, chat.clock.now()).await;
+                if let Err(error) = told {
+                    tracing::warn!(%error, "the instance that runs an answer was not told of its reader");
+                }
+            }
+            if !chunks.is_empty() {
+                return Some((stream::iter(chunks), (chat, conversation, id, seen, cursor)));
+            }
+            let _ = timeout(FOLLOW_EVERY, chat.turns.stop.cancelled()).await;
         }
+        None
     });
     batches.flatten()
 }
@@ -83,26 +87,34 @@ async fn find_transcript(
     Ok(Some(transcript(message, cards, now)))
 }
 
-/// Waits until no answer runs in the conversation; `false` if one still does after `patience`.
-pub async fn wait_until_idle(db: &Db, conversation: &ConversationRef, patience: Duration) -> Result<bool, DbError> {
-    let idle = async {
-        while running::find_running(db, conversation).await?.is_some() {
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
-        Ok(true)
-    };
-    tokio::time::timeout(patience, idle).await.unwrap_or(Ok(false))
-}
-
 /// The UI messages of a conversation, oldest first, each action with its state of now.
 pub async fn history(db: &Db, conversation: &ConversationRef, now: Millis) -> Result<Vec<Value>, DbError> {
     let messages = store::list_messages(db, conversation, HISTORY).await?;
-    let cards = find_cards(db, conversation, now).await?;
-    let ui = |message: Message| {
+    let mut shown = Transcript { actions: find_cards(db, conversation, now).await?, ..Transcript::default() };
+    let last_answer = messages.iter().rposition(|message| message.role != "user");
+    let mut unnamed = unnamed_cards(&messages, &shown, last_answer);
+    let mut ui_messages = Vec::with_capacity(messages.len());
+    for (index, message) in messages.into_iter().enumerate() {
         let metadata = json!({"status": message.status_at(now), "created_at": message.created_at});
-        let (id, role) = (message.id.clone(), message.role.clone());
-        let parts = transcript(message, cards.clone(), now).ui_parts();
-        json!({"id": id, "role": role, "parts": parts, "metadata": metadata})
-    };
-    Ok(messages.into_iter().map(ui).collect())
+        shown.parts = message.parts;
+        if Some(index) == last_answer {
+            shown.parts.append(&mut unnamed);
+        }
+        let parts = shown.ui_parts();
+        ui_messages.push(json!({"id": message.id, "role": message.role, "parts": parts, "metadata": metadata}));
+    }
+    Ok(ui_messages)
+}
+
+/// Open actions that no message names, because whoever made them was killed before it could write that down: nobody
+/// may be left with an action that a typed word can reach and no card shows.
+fn unnamed_cards(messages: &[Message], shown: &Transcript, last_answer: Option<usize>) -> Vec<Part> {
+    if last_answer.is_none() {
+        return Vec::new();
+    }
+    let parts = messages.iter().flat_map(|message| &message.parts);
+    let named: HashSet<&ActionId> =
+        parts.filter_map(|part| if let Part::Action { id } = part { Some(id) } else { None }).collect();
+    let open = shown.actions.iter().filter(|(id, action)| action.is_open() && !named.contains(id));
+    open.map(|(id, _)| Part::Action { id: id.clone() }).collect()
 }

@@ -116,8 +116,10 @@ impl Transcript {
 
     /// Sets the result of the last call.
     pub fn answer_call(&mut self, mut answer: ToolResult) {
-        if let ToolResult::Output(output) = &mut answer {
-            strip_nul(output);
+        match &mut answer {
+            ToolResult::Output(output) => strip_nul(output),
+            ToolResult::Error(error) => *error = without_nul(error).into_owned(),
+            ToolResult::Proposed(_) => {}
         }
         if let Some(Part::Tool { result, .. }) = self.parts.last_mut() {
             *result = Some(answer);

@@ -1,10 +1,13 @@
 //! A turn: the model's calls and tools until the answer is whole. A tracked task that owns persistence; readers come
 //! and go without its notice.
 
+use std::pin::Pin;
+
 use futures::StreamExt;
+use serde_json::Value;
 use tokio::time::sleep;
 
-use super::keep::{finish, keep, undo};
+use super::keep::{checkpoint, finish, keep, undo};
 use super::live::{Entered, LiveTurn, Opening};
 use super::store::list_messages;
 use super::store::running::replace_answers;
@@ -28,6 +31,8 @@ const MAX_TOOLS: usize = 8;
 const MAX_HISTORY: i64 = 200;
 /// One answer's text; then it ends as if the model had reached its own limit.
 const MAX_TEXT: usize = 4 * 1024 * 1024;
+/// Arguments nested deeper than this are not acted on.
+const MAX_DEPTH: usize = 16;
 /// What a turn that reached a bound says last.
 const CLOSING: &str = "I stop here: one message may only take so many steps. Ask again to go on.";
 
@@ -57,17 +62,18 @@ enum End {
 /// Runs a turn to its end and persists it.
 pub(super) async fn run(chat: Chat, job: Job, entered: Entered) {
     let live = entered.turn.clone();
-    let end = tokio::select! {
-        end = converse(&chat, &job, &live) => end,
-        // Stopping drops the conversation and with it the provider's connection. What it was writing is detached.
-        () = live.stop.cancelled() => End::Over(Ending::Interrupted),
-        () = sleep(chat.config.model_timeouts.turn) => {
-            tracing::warn!("a turn took too long");
-            End::Over(Ending::Failed)
+    let halt = async {
+        tokio::select! {
+            () = live.stop.cancelled() => Ending::Interrupted,
+            () = keep(&chat, &job, &live) => Ending::Interrupted,
+            () = sleep(chat.config.model_timeouts.turn) => {
+                tracing::warn!("a turn took too long");
+                Ending::Failed
+            }
         }
-        () = keep(&chat, &job, &live) => End::Over(Ending::Interrupted),
     };
-    match end {
+    tokio::pin!(halt);
+    match converse(&chat, &job, &live, halt).await {
         End::Over(ending) => {
             live.set_opening(Opening::Open);
             finish(&chat, &job, &live, ending).await;
@@ -84,7 +90,10 @@ pub(super) async fn run(chat: Chat, job: Job, entered: Entered) {
 }
 
 /// The model's calls, one after another, each with the results of the tools it called before.
-async fn converse(chat: &Chat, job: &Job, live: &LiveTurn) -> End {
+///
+/// `halt` ends it while it waits for the provider, whose connection is dropped with the wait. Never while a tool runs:
+/// a proposal must not be made without its card.
+async fn converse(chat: &Chat, job: &Job, live: &LiveTurn, mut halt: Pin<&mut impl Future<Output = Ending>>) -> End {
     let (mut request, base) = match first_request(chat, job).await {
         Ok(request) => request,
         Err(error) => {
@@ -97,7 +106,11 @@ async fn converse(chat: &Chat, job: &Job, live: &LiveTurn) -> End {
     let mut toolbox = Toolbox::new(job.caller.clone(), conversation, id, read_foreign_text);
     let mut tools_used = 0;
     for call_number in 0..MAX_CALLS {
-        let stream = match chat.model.open(&request).await {
+        let opened = tokio::select! {
+            opened = chat.model.open(&request) => opened,
+            ending = halt.as_mut() => return End::Over(ending),
+        };
+        let stream = match opened {
             Ok(stream) => stream,
             Err(error) => {
                 report(&error);
@@ -108,7 +121,11 @@ async fn converse(chat: &Chat, job: &Job, live: &LiveTurn) -> End {
         if call_number == 0 {
             begin_answer(chat, job, live).await;
         }
-        let called = match relay(stream, live).await {
+        let relayed = tokio::select! {
+            relayed = relay(stream, live) => relayed,
+            ending = halt.as_mut() => return End::Over(ending),
+        };
+        let called = match relayed {
             Ok(called) => called,
             Err(error) => {
                 report(&error);
@@ -121,6 +138,10 @@ async fn converse(chat: &Chat, job: &Job, live: &LiveTurn) -> End {
         for call in called {
             tools_used += 1;
             run_tool(chat, live, &mut toolbox, call, tools_used <= MAX_TOOLS).await;
+        }
+        // A card is stored before anything else happens.
+        if !checkpoint(chat, job, live).await {
+            return End::Over(Ending::Interrupted);
         }
         // One that asks for more after the last allowed call has its results and had its say.
         if tools_used > MAX_TOOLS {
@@ -202,6 +223,13 @@ async fn relay(mut stream: DeltaStream, live: &LiveTurn) -> Result<Vec<Called>, 
 async fn run_tool(chat: &Chat, live: &LiveTurn, toolbox: &mut Toolbox, called: Called, is_allowed: bool) {
     // Our own id: a provider's may repeat, and is its text.
     let call_id = format!("call-{}", new_v7(chat.clock.now()));
+    let called = match called {
+        // Deeper than any tool's arguments, and nearly too deep to be read back from storage.
+        Called::Whole(call) if call.arguments.values().map(depth).max() > Some(MAX_DEPTH) => {
+            Called::Broken { name: call.name }
+        }
+        called => called,
+    };
     let (name, input) = match &called {
         Called::Whole(call) => (call.name.clone(), call.arguments.clone()),
         Called::Broken { name } => (name.clone(), serde_json::Map::new()),
@@ -221,6 +249,14 @@ async fn run_tool(chat: &Chat, live: &LiveTurn, toolbox: &mut Toolbox, called: C
             transcript.parts.push(Part::Action { id });
         }
     });
+}
+
+fn depth(value: &Value) -> usize {
+    match value {
+        Value::Array(values) => 1 + values.iter().map(depth).max().unwrap_or(0),
+        Value::Object(members) => 1 + members.values().map(depth).max().unwrap_or(0),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
+    }
 }
 
 fn refused(message: &str) -> Executed {

@@ -138,6 +138,11 @@ async fn update(tx: &mut Tx, now: Millis, target: Target<'_>, changes: &CheckCha
         edits::hold_account(tx, target.owner).await?;
     }
     let before = claim(tx, target).await?;
+    let changes = changes.clone().that_differ_from(&before);
+    if changes.is_empty() {
+        // Nothing to write, and nothing that others have looked at has changed.
+        return Ok(Applied { message: format!("{} is like that already", before.name), check_id: Some(before.id) });
+    }
     let mut after = changes.over(&before);
     if changes.has_schedule() {
         check_floor(after.tier, after.period_seconds, after.grace_seconds)?;

@@ -97,7 +97,8 @@ struct Pause {
 }
 
 /// Own checks, newest first.
-#[utoipa::path(get, path = "/api/checks", tag = "checks", params(Which, Paging), responses(
+#[utoipa::path(get, path = "/api/checks", operation_id = "list_checks",
+    tag = "checks", params(Which, Paging), responses(
     (status = 200, body = CheckList), (status = 401, description = "Not signed in")))]
 async fn list(
     State(state): State<AppState>,
@@ -130,7 +131,8 @@ async fn create(
 }
 
 /// One own check.
-#[utoipa::path(get, path = "/api/checks/{id}", tag = "checks", params(("id" = String, Path)), responses(
+#[utoipa::path(get, path = "/api/checks/{id}", operation_id = "get_check",
+    tag = "checks", params(("id" = String, Path)), responses(
     (status = 200, body = CheckView), (status = 404, description = "Unknown, or somebody else's")))]
 async fn get(
     State(state): State<AppState>,
@@ -165,7 +167,8 @@ async fn update(
 }
 
 /// Deletes a check with its history.
-#[utoipa::path(delete, path = "/api/checks/{id}", tag = "checks", params(("id" = String, Path)), responses(
+#[utoipa::path(delete, path = "/api/checks/{id}", operation_id = "delete_check",
+    tag = "checks", params(("id" = String, Path)), responses(
     (status = 204, description = "Deleted"), (status = 404, description = "Unknown, or somebody else's")))]
 async fn delete(
     State(state): State<AppState>,

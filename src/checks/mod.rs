@@ -151,7 +151,12 @@ impl Refusal {
 
     /// `unknown_field`.
     pub fn unknown(field: &str) -> Self {
-        let message = format!("The field {field:?} is not known here.");
+        let message = match field {
+            "cron" | "timezone" => {
+                "Schedules by the time of day (cron) are not available yet. Give a period instead.".to_owned()
+            }
+            _ => format!("The field {field:?} is not known here."),
+        };
         Self { code: "unknown_field".to_owned(), message, field: Some(field.to_owned()) }
     }
 

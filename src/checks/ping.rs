@@ -62,6 +62,10 @@ pub struct TooSoon {
 /// # Errors
 /// `check_not_found`, or the database's.
 pub async fn ping(db: &Db, clock: &SharedClock, key: &str, ping: Ping) -> Result<Outcome, CheckError> {
+    // A key that nobody has must not cost a write transaction. This read only ever says no.
+    if !pings::is_known(db, key).await? {
+        return Err(Refusal::not_found().into());
+    }
     let id = new_v7(clock.now());
     let arrival = Arrival { id: id.clone(), key: key.to_owned(), ping, clock: SharedClock::clone(clock) };
     match db.write(move |tx| Box::pin(async move { decide(tx, &arrival).await })).await {

@@ -41,7 +41,7 @@ impl Source<'_> {
         parse: impl Fn(&str) -> Option<T>,
     ) -> Result<Option<T>, ConfigError> {
         let Some(value) = self.find(variable) else { return Ok(None) };
-        parse(&value).map(Some).ok_or(ConfigError { variable, value, allowed })
+        parse(&value).map(Some).ok_or_else(|| ConfigError { variable, value: without_password(&value), allowed })
     }
 
     /// A value, or its default.
@@ -53,7 +53,7 @@ impl Source<'_> {
     ) -> Result<T, ConfigError> {
         let default = VARIABLES.iter().find(|(name, _)| *name == variable).map_or("", |(_, default)| default);
         let value = self.find(variable).unwrap_or_else(|| default.to_owned());
-        parse(&value).ok_or(ConfigError { variable, value, allowed })
+        parse(&value).ok_or_else(|| ConfigError { variable, value: without_password(&value), allowed })
     }
 
     /// A value that no message repeats.
@@ -75,5 +75,14 @@ impl Source<'_> {
     ) -> Result<Vec<T>, ConfigError> {
         let parse_all = |value: &str| value.split(',').map(str::trim).map(&parse).collect::<Option<Vec<T>>>();
         Ok(self.optional(variable, allowed, parse_all)?.unwrap_or_default())
+    }
+}
+
+/// An address may carry a password before its `@`.
+fn without_password(value: &str) -> String {
+    match (value.find("://"), value.rfind('@')) {
+        (Some(scheme), Some(at)) if scheme < at => format!("{}://…{}", &value[..scheme], &value[at..]),
+        (None, Some(at)) => format!("…{}", &value[at..]),
+        _ => value.to_owned(),
     }
 }

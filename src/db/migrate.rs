@@ -1,6 +1,7 @@
 //! Migrations, compiled in; the same numbers and names for both databases.
 
 use sqlx::migrate::Migrator;
+use sqlx::{Connection, Executor};
 
 use super::{Db, DbError, Pools};
 
@@ -10,7 +11,14 @@ static POSTGRES: Migrator = sqlx::migrate!("migrations/postgres");
 pub(super) async fn run(db: &Db) -> Result<(), DbError> {
     match &db.pools {
         Pools::Sqlite { write, .. } => SQLITE.run(write).await?,
-        Pools::Postgres(pool) => POSTGRES.run(pool).await?,
+        Pools::Postgres(pool) => {
+            // The bounds of ordinary statements are no bounds for a migration, nor for waiting until another instance
+            // has done it. The connection is not used for anything else.
+            let mut connection = pool.acquire().await?.detach();
+            connection.execute("SET lock_timeout = 0; SET statement_timeout = 0").await?;
+            POSTGRES.run(&mut connection).await?;
+            connection.close().await?;
+        }
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use axum::extract::{ConnectInfo, MatchedPath, Request, State};
-use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use axum::http::header::{ALLOW, CONTENT_LENGTH, CONTENT_TYPE};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::middleware::Next;
 use axum::response::Response;
@@ -66,12 +66,11 @@ fn finish(mut response: Response, id: &str) -> Response {
             }
         }
         response = rendered;
-    } else if response.status() == StatusCode::METHOD_NOT_ALLOWED {
-        let allow = response.headers().get("allow").cloned();
-        let detail = "This address does not take that method.";
-        response = Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", detail).render(id);
+    } else if let Some(problem) = bare(&response) {
+        let allow = response.headers_mut().remove(ALLOW);
+        response = problem.render(id);
         if let Some(allow) = allow {
-            response.headers_mut().insert("allow", allow);
+            response.headers_mut().insert(ALLOW, allow);
         }
     }
     if let Ok(value) = HeaderValue::from_str(id) {
@@ -79,6 +78,21 @@ fn finish(mut response: Response, id: &str) -> Response {
     }
     response.headers_mut().insert("x-content-type-options", HeaderValue::from_static("nosniff"));
     response
+}
+
+/// The problem for a refusal that a library made: an empty body or a line of text. Pages are left alone.
+fn bare(response: &Response) -> Option<Problem> {
+    let content_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    if !content_type.is_empty() && !content_type.starts_with("text/plain") {
+        return None;
+    }
+    let (code, detail) = match response.status() {
+        StatusCode::BAD_REQUEST => ("bad_request", "The address or its query cannot be read."),
+        StatusCode::NOT_FOUND => ("not_found", "There is nothing at this address."),
+        StatusCode::METHOD_NOT_ALLOWED => ("method_not_allowed", "This address does not take that method."),
+        _ => return None,
+    };
+    Some(Problem::new(response.status(), code, detail))
 }
 
 /// Counted from the right: each trusted proxy vouches for the address before it, and nobody for more.

@@ -37,7 +37,8 @@ pub(super) async fn admit(
     match on {
         On::Sqlite(pool) => {
             let query = sqlx::query(ADMIT_SQLITE).bind(&charge.key).bind(now).bind(limit).bind(window);
-            query.fetch_optional(pool).await?.map(|row| json_hits(&row)).transpose()
+            // All rows, though there is one: SQLite commits when the statement has ended, and its failure must be heard.
+            query.fetch_all(pool).await?.first().map(json_hits).transpose()
         }
         On::Postgres(pool) => {
             // In an array index PostgreSQL wants its own INTEGER.

@@ -3,10 +3,16 @@
 
 #[macro_use]
 mod database;
+mod asking;
 mod checks_api;
 mod checks_flow;
 mod checks_race;
 mod checks_tools;
+mod env_example;
+mod hostile;
+mod instances;
+mod layering;
+mod migrations;
 mod ping_answers;
 mod pings;
 mod provider;
@@ -15,3 +21,4 @@ mod race_pings;
 mod rig;
 mod site;
 mod sweep;
+mod tiers;

@@ -1,8 +1,11 @@
 //! The row of a running answer: leased by whoever runs it, closed by one conditional update.
 
+use std::time::Duration;
+
 use sqlx::types::Json;
 
 use super::{Message, Status, message_columns};
+use crate::chat::LEASE;
 use crate::chat::transcript::Part;
 use crate::clock::Millis;
 use crate::db::{Db, DbError, Tx};
@@ -36,20 +39,49 @@ pub async fn interrupt_all(db: &Db) -> Result<u64, DbError> {
     Ok(on_db!(db.autocommit(), pool => sqlx::query(sql).execute(pool).await.map(|done| done.rows_affected()))?)
 }
 
-/// Stores a running answer so far and renews its lease. Returns whether a stop was asked for; `None` if the turn is
-/// no longer ours: closed by another instance, or deleted.
-pub(in crate::chat) async fn checkpoint(
+/// A reader at another instance says so at least this often.
+pub(in crate::chat) const FOLLOWED: Duration = Duration::from_secs(10);
+
+/// What the row told when a running answer was stored.
+#[derive(Debug, sqlx::FromRow)]
+pub(in crate::chat) struct Kept {
+    /// Somebody asked for a stop, maybe at another instance.
+    pub stop_requested: bool,
+    /// When a reader at another instance last said that it follows.
+    pub followed_at: Option<Millis>,
+}
+
+/// Stores a running answer so far and renews its lease; `None` if the turn is no longer ours: closed by another
+/// instance, or deleted.
+pub(in crate::chat) async fn store_running(
     db: &Db,
     conversation: &ConversationRef,
     id: &MessageId,
     parts: &[Part],
-    lease_until: Millis,
+    now: Millis,
     has_reader: bool,
-) -> Result<Option<bool>, DbError> {
-    let sql = "UPDATE messages SET parts = $3, lease_until = $4, has_reader = $5
-        WHERE conversation = $1 AND id = $2 AND status = 'streaming' RETURNING stop_requested";
-    Ok(on_db!(db.autocommit(), pool => sqlx::query_scalar(sql).bind(conversation).bind(id).bind(Json(parts))
-        .bind(lease_until).bind(has_reader).fetch_optional(pool).await)?)
+) -> Result<Option<Kept>, DbError> {
+    let lease_until = now.plus(LEASE);
+    let sql = "UPDATE messages SET parts = $3, lease_until = $4,
+            has_reader = ($5 OR coalesce(followed_at > $6, false))
+        WHERE conversation = $1 AND id = $2 AND status = 'streaming' RETURNING stop_requested, followed_at";
+    // All rows, though there is one: SQLite commits when the statement has ended, and its failure must be heard.
+    let kept: Vec<Kept> = on_db!(db.autocommit(), pool => sqlx::query_as(sql).bind(conversation).bind(id)
+        .bind(Json(parts)).bind(lease_until).bind(has_reader).bind(now.minus(FOLLOWED)).fetch_all(pool).await)?;
+    Ok(kept.into_iter().next())
+}
+
+/// Says that somebody reads an answer which another instance runs.
+pub(in crate::chat) async fn store_follower(
+    db: &Db,
+    conversation: &ConversationRef,
+    id: &MessageId,
+    now: Millis,
+) -> Result<(), DbError> {
+    let sql = "UPDATE messages SET followed_at = $3 WHERE conversation = $1 AND id = $2 AND status = 'streaming'";
+    on_db!(db.autocommit(), pool => sqlx::query(sql).bind(conversation).bind(id).bind(now).execute(pool).await
+        .map(|_| ()))?;
+    Ok(())
 }
 
 /// Ends a running answer; `false` if it was no longer running.
@@ -75,6 +107,9 @@ pub(in crate::chat) async fn delete_begun(
     answer: &MessageId,
     question: Option<&MessageId>,
 ) -> Result<(), DbError> {
+    // The conversation first, as everywhere.
+    let lock = "UPDATE conversations SET next_seq = next_seq WHERE ref = $1";
+    on_db!(tx.on(), c => sqlx::query(lock).bind(conversation).execute(c).await.map(|_| ()))?;
     let messages = "DELETE FROM messages WHERE conversation = $1 AND (id = $3 OR (id = $2 AND status = 'streaming'))";
     on_db!(tx.on(), c => sqlx::query(messages).bind(conversation).bind(answer).bind(question).execute(c).await
         .map(|_| ()))?;
