@@ -44,7 +44,11 @@ pub(super) async fn keep(chat: &Chat, job: &Job, live: &LiveTurn) {
 pub(super) async fn checkpoint(chat: &Chat, job: &Job, live: &LiveTurn) -> bool {
     let parts = live.view(|transcript| transcript.parts.clone());
     let now = chat.clock.now();
-    match store_running(&chat.db, &job.conversation, &live.message_id, &parts, now, live.has_reader()).await {
+    let (db, conversation, id) = (chat.db.clone(), job.conversation.clone(), live.message_id.clone());
+    let has_reader = live.has_reader();
+    // Detached: whoever waits for it may be set aside while a tool runs, and must not hold SQLite's one writer then.
+    let storing = async move { store_running(&db, &conversation, &id, &parts, now, has_reader).await };
+    match chat.db.detached::<_, DbError>(storing).await {
         Ok(Some(kept)) => {
             live.set_followed(kept.followed_at.is_some_and(|at| now.since(at) < FOLLOWED));
             !kept.stop_requested

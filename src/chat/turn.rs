@@ -72,8 +72,12 @@ pub(super) async fn run(chat: Chat, job: Job, entered: Entered) {
             }
         }
     };
-    tokio::pin!(halt);
-    match converse(&chat, &job, &live, halt).await {
+    let end = {
+        // Gone before the end is stored: what it had begun would hold SQLite's one writer.
+        tokio::pin!(halt);
+        converse(&chat, &job, &live, halt).await
+    };
+    match end {
         End::Over(ending) => {
             live.set_opening(Opening::Open);
             finish(&chat, &job, &live, ending).await;

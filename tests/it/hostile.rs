@@ -4,7 +4,6 @@ use flatline::limits::Tier;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::on_both;
 use crate::provider::Script;
 use crate::site::{Site, cards, json_of, text, types};
 

@@ -5,7 +5,6 @@ use reqwest::{Method, StatusCode};
 use serde_json::json;
 
 use crate::asking::Reading;
-use crate::on_both;
 use crate::provider::{Gate, Script};
 use crate::site::{Plan, text, types};
 

@@ -3,7 +3,11 @@
 
 #[macro_use]
 mod database;
+mod abort;
+mod actions;
 mod asking;
+mod callers;
+mod chat;
 mod checks_api;
 mod checks_flow;
 mod checks_race;
@@ -13,12 +17,19 @@ mod hostile;
 mod instances;
 mod layering;
 mod migrations;
+mod operations;
 mod ping_answers;
 mod pings;
+mod proposals;
 mod provider;
 mod provider_cases;
+mod quota;
+mod race_actions;
 mod race_pings;
+mod race_quota;
+mod refusals;
 mod rig;
 mod site;
 mod sweep;
 mod tiers;
+mod typed;

@@ -85,8 +85,10 @@ async fn both_databases_have_the_same_tables_columns_and_indexes() {
     let (sqlite, postgres) = (fresh(Kind::Sqlite).await, fresh(Kind::Postgres).await);
     let (in_sqlite, in_postgres) = (columns(&sqlite.db).await, columns(&postgres.db).await);
     assert!(in_sqlite.len() > 50, "the tables are looked at");
-    let (left, right): (Vec<&Column>, Vec<&Column>) = (in_sqlite.keys().collect(), in_postgres.keys().collect());
-    assert_eq!(left, right);
+    let only = |in_one: &BTreeMap<Column, String>, in_other: &BTreeMap<Column, String>| {
+        in_one.keys().filter(|column| !in_other.contains_key(column)).cloned().collect::<Vec<_>>()
+    };
+    assert_eq!((only(&in_sqlite, &in_postgres), only(&in_postgres, &in_sqlite)), (Vec::new(), Vec::new()));
     for ((column, sqlite), postgres) in in_sqlite.iter().zip(in_postgres.values()) {
         assert!(are_the_same(sqlite, postgres), "{column:?}: {sqlite} and {postgres}");
     }

@@ -9,7 +9,6 @@ use flatline::checks::sweep::sweep;
 use flatline::limits::Tier;
 use flatline::on_db;
 
-use crate::on_both;
 use crate::rig::Rig;
 
 on_both! {

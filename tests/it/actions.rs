@@ -1,0 +1,8 @@
+//! Actions over HTTP: what the model proposes, what a person decides, and what the rows say of it afterwards.
+
+mod deciding;
+mod failing;
+mod kinds;
+mod listing;
+mod proposing;
+mod telling;

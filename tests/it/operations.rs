@@ -1,0 +1,6 @@
+//! Running it: health, the contract, metrics, an outage of the database, stopping, and what the log may hold.
+
+mod contract;
+mod logs;
+mod outage;
+mod stopping;
