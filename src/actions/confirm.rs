@@ -106,11 +106,11 @@ pub async fn decide_in(
 ) -> Result<Result<Decided, DecisionError>, DbError> {
     // Read here, behind whatever this transaction had to wait for.
     let now = clock.now();
-    let claimed = match verdict {
-        Verdict::Confirm => store::claim(tx, decision, now).await?,
-        Verdict::Reject => store::claim_rejected(tx, decision, now).await?,
+    let to = match verdict {
+        Verdict::Confirm => Status::Claimed,
+        Verdict::Reject => Status::Rejected,
     };
-    let Some(claimed) = claimed else {
+    let Some(claimed) = store::claim(tx, decision, to, now).await? else {
         store::expire_if_late(tx, decision, now).await?;
         return Ok(match store::find_action_in(tx, &decision.owner, &decision.action).await? {
             None => Err(DecisionError::NotFound),

@@ -28,28 +28,21 @@ pub(super) async fn hold_account(tx: &mut Tx, owner: &UserId) -> Result<(), DbEr
     Ok(())
 }
 
-/// Claims an action for its owner, once, in time, as it was shown.
-pub(super) async fn claim(tx: &mut Tx, decision: &Decision, now: Millis) -> Result<Option<Action>, DbError> {
+/// Claims an action for its owner, once, in time, as it was shown: to CLAIMED, or to REJECTED.
+pub(super) async fn claim(
+    tx: &mut Tx,
+    decision: &Decision,
+    to: Status,
+    now: Millis,
+) -> Result<Option<Action>, DbError> {
     let sql = concat!(
-        "UPDATE pending_actions SET status = 'CLAIMED', decided_at = $3, decided_via = $4
+        "UPDATE pending_actions SET status = $6, decided_at = $3, decided_via = $4
         WHERE id = $1 AND account_id = $2 AND status = 'PENDING' AND expires_at > $3 AND digest = coalesce($5, digest)
         RETURNING ",
         columns!()
     );
     Ok(on_db!(tx.on(), c => sqlx::query_as(sql).bind(&decision.action).bind(&decision.owner).bind(now)
-        .bind(decision.via.as_str()).bind(decision.digest.as_deref()).fetch_optional(c).await)?)
-}
-
-/// The same claim, to REJECTED.
-pub(super) async fn claim_rejected(tx: &mut Tx, decision: &Decision, now: Millis) -> Result<Option<Action>, DbError> {
-    let sql = concat!(
-        "UPDATE pending_actions SET status = 'REJECTED', decided_at = $3, decided_via = $4
-        WHERE id = $1 AND account_id = $2 AND status = 'PENDING' AND expires_at > $3 AND digest = coalesce($5, digest)
-        RETURNING ",
-        columns!()
-    );
-    Ok(on_db!(tx.on(), c => sqlx::query_as(sql).bind(&decision.action).bind(&decision.owner).bind(now)
-        .bind(decision.via.as_str()).bind(decision.digest.as_deref()).fetch_optional(c).await)?)
+        .bind(decision.via.as_str()).bind(decision.digest.as_deref()).bind(to.as_str()).fetch_optional(c).await)?)
 }
 
 /// Stores EXPIRED for an action whose claim came too late: a clock set back re-opens nothing.

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::apply::{Effect, Pinned, check_until};
 use super::config::{CheckChanges, CheckSpec, check_floor, from_object, limit_reached, name_taken};
 use super::preview;
-use super::read::{find_account, resolve};
+use super::read::{OneCheck, find_account, resolve};
 use super::status::is_paused;
 use super::store::{self, Listing};
 use super::values::Tag;
@@ -57,12 +57,6 @@ pub async fn draft(
         ProposalKind::DeleteCheck => delete(db, now, owner, from_object(arguments)?).await,
         ProposalKind::RotatePingKey => rotate(db, now, owner, from_object(arguments)?).await,
     }
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct OneCheck {
-    check: String,
 }
 
 #[derive(Deserialize)]

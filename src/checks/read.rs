@@ -86,10 +86,12 @@ struct Which {
     tag: Option<Tag>,
 }
 
+/// The arguments of a tool that is about one check and takes nothing else.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct OneCheck {
-    check: String,
+pub(super) struct OneCheck {
+    /// Its id or exact name.
+    pub(super) check: String,
 }
 
 #[derive(Deserialize)]
