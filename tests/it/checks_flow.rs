@@ -173,6 +173,8 @@ on_both! {
         let after = find(&fresh.db, &owner, &check.id).await;
         assert_eq!((after.name.as_str(), after.period_seconds, after.config_version), ("a", 3_600, 1));
         run(&fresh.db, NOW, &owner, update(&check.id, None, json!({"name": "a"}))).await.expect("its own name is free");
+        let same = find(&fresh.db, &owner, &check.id).await;
+        assert_eq!(same.config_version, 1, "what changes nothing makes no proposal stale");
     }
 
     async fn an_edited_schedule_moves_the_times(kind) {

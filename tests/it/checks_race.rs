@@ -111,7 +111,7 @@ on_both! {
         let owner = account(&fresh.db, Tier::Free).await;
         let check = hourly(&fresh.db, &owner, "a").await;
         for round in 1..=20 {
-            let effect = |n| update(&check.id, Some(round), json!({"description": format!("by {n}")}));
+            let effect = |n| update(&check.id, Some(round), json!({"description": format!("by {n} in round {round}")}));
             let results = race(&on, &owner, (0..10).map(effect).collect()).await;
             assert_eq!(codes(&results), ["check_changed"; 9], "round {round}");
             assert_eq!(find(&fresh.db, &owner, &check.id).await.config_version, round + 1);
@@ -129,8 +129,8 @@ on_both! {
                 update(&check.id, None, json!({"name": format!("name {round}")})),
                 update(&check.id, None, json!({"tags": [format!("tag {round}")]})),
                 update(&check.id, None, json!({"description": format!("description {round}")})),
-                update(&check.id, None, json!({"period_seconds": 3_600 + round})),
-                update(&check.id, None, json!({"grace_seconds": 600 + round})),
+                update(&check.id, None, json!({"period_seconds": 3_700 + round})),
+                update(&check.id, None, json!({"grace_seconds": 700 + round})),
                 update(&check.id, None, json!({"max_runtime_seconds": 60 + round})),
                 Effect::PauseCheck { check: check.id.clone(), config_version: None, until },
             ];
@@ -139,7 +139,7 @@ on_both! {
             let row = find(&fresh.db, &owner, &check.id).await;
             assert_eq!((row.name, row.tags), (format!("name {round}"), vec![format!("tag {round}")]));
             assert_eq!(row.description, format!("description {round}"));
-            assert_eq!((row.period_seconds, row.grace_seconds), (3_600 + round, 600 + round));
+            assert_eq!((row.period_seconds, row.grace_seconds), (3_700 + round, 700 + round));
             assert_eq!((row.max_runtime_seconds, row.paused_until), (Some(60 + round), until));
             assert_eq!(row.config_version, 1 + 7 * (round + 1));
         }
