@@ -243,4 +243,20 @@ mod tests {
         assert_eq!(kinds, ["start", "text-start", "text-delta", "text-end", "finish"]);
         assert_eq!(chunks[2]["delta"], "one two");
     }
+
+    #[tokio::test]
+    async fn a_turn_that_breaks_ends_its_readers_streams() {
+        let turns = Turns::new(CancellationToken::new());
+        let conversation = ConversationRef("c".to_owned());
+        let id = |text: &str| MessageId(text.to_owned());
+        let entered = turns.enter(&conversation, id("answer"), id("question"));
+        let reader = entered.turn.join();
+        let waiting = turns.find(&conversation).unwrap();
+        entered.turn.update(|transcript| transcript.push_text("half"));
+        drop(entered);
+        let chunks: Vec<Value> = reader.chunks().collect().await;
+        assert_eq!(chunks.last().unwrap()["type"], "error");
+        assert_eq!(waiting.opened().await, Opening::Unavailable);
+        waiting.ended().await;
+    }
 }

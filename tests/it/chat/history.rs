@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use flatline::limits::Tier;
+use flatline::on_db;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
+use sqlx::types::Json;
 
 use crate::asking::{Reading, Rows, eventually, messages, number, problem, remaining, rows};
 use crate::provider::{Gate, Script};
@@ -15,6 +17,25 @@ fn keys(value: &Value) -> Vec<&str> {
 }
 
 on_both! {
+    async fn an_open_action_that_no_message_names_is_shown_with_the_last_answer(kind) {
+        let site = Site::start(kind).await;
+        let user = site.user("ada", Tier::Free).await;
+        site.provider.push(Script::tool_call("create_check", json!({"name": "backup", "period_seconds": 3600})));
+        let card = cards(&user.chat("c", "m", "watch my backup").await).remove(0);
+        // As if whoever made it was killed before the answer was stored again.
+        let sql = "UPDATE messages SET parts = $1 WHERE role = 'assistant'";
+        on_db!(site.db().autocommit(), pool =>
+            sqlx::query(sql).bind(Json(json!([]))).execute(pool).await.map(|_| ()))
+        .unwrap();
+        let history = user.get("/api/chat/c").await;
+        assert_eq!(
+            history["messages"][1]["parts"],
+            json!([{"type": "data-action", "id": card["id"], "data": card}])
+        );
+        user.post(&format!("/api/actions/{}/reject", card["id"].as_str().unwrap())).await;
+        assert_eq!(user.get("/api/chat/c").await["messages"][1]["parts"], json!([]), "only what is open");
+    }
+
     async fn a_conversation_is_ui_messages_with_actions_as_they_are_now(kind) {
         let site = Plan::new(kind).manual_clock().start().await;
         let user = site.user("ada", Tier::Free).await;
