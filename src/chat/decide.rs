@@ -1,4 +1,5 @@
-//! A typed word that decides actions: read, decided and answered in one transaction, without any model.
+//! A typed word that decides actions, without any model: read, decided and answered in one transaction. Only `all` is
+//! decided before, each action in a transaction of its own.
 
 use super::Chat;
 use super::begin::title;
