@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::provider::Script;
 use crate::site::{Site, cards, json_of, text, types};
 
-/// `depth` arrays, one in another.
+/// `depth` arrays, one in another. With 125 a call is just readable, and too deep once it is stored as part of an answer.
 fn nested(depth: usize) -> Value {
     (0..depth).fold(json!("x"), |inner, _| json!([inner]))
 }
@@ -33,7 +33,7 @@ on_both! {
         let site = Site::start(kind).await;
         let user = site.user("ada", Tier::Free).await;
         site.provider.push(Script::tool_calls([
-            ("create_check", json!({"name": "a", "period_seconds": 600, "tags": nested(120)})),
+            ("create_check", json!({"name": "a", "period_seconds": 600, "tags": nested(125)})),
             ("create_check", json!({"name": "b", "period_seconds": 600})),
         ]));
         let chunks = user.chat("c", "m", "hello").await;
