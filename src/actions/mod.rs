@@ -5,6 +5,7 @@ pub mod expire;
 pub mod http;
 pub mod propose;
 pub mod store;
+mod words;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -207,6 +208,11 @@ impl ActionView {
             outcome: action.outcome,
             digest: action.digest,
         }
+    }
+
+    /// Where it stands.
+    pub fn status(&self) -> Status {
+        self.status
     }
 
     /// Whether it could still be decided then.

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::awaiting::{outcome_chunk, request_chunk, sentence_chunks};
 use super::transcript::{Ending, FAILURE, Part, ToolResult, Transcript};
 
 /// A reader's place in a transcript: what it has been sent.
@@ -53,6 +54,7 @@ impl Cursor {
         }
         if let Some(ending) = transcript.ending {
             self.ended = true;
+            chunks.extend(transcript.verdicts().flat_map(|(id, action)| sentence_chunks(id, action)));
             if std::mem::take(&mut self.in_step) {
                 chunks.push(json!({"type": "finish-step"}));
             }
@@ -96,6 +98,10 @@ impl Cursor {
                     Some(ToolResult::Proposed(id)) => {
                         chunks.push(json!({"type": "tool-output-available", "toolCallId": call_id,
                             "output": transcript.proposal(id)}));
+                    }
+                    Some(ToolResult::Awaiting(id)) => {
+                        chunks.push(request_chunk(call_id, id));
+                        chunks.extend(outcome_chunk(call_id, transcript.actions.get(id)));
                     }
                 }
                 true

@@ -10,7 +10,7 @@ use super::transcript::Part;
 use super::typed::{TypedWord, Which};
 use crate::actions::confirm::{self, Decision, DecisionError, Verdict, confirm, decide_in, reject};
 use crate::actions::store::{list_of_conversation, list_of_conversation_in};
-use crate::actions::{Action, Status, Via};
+use crate::actions::{Action, ActionView, Via};
 use crate::clock::{Clock, Millis};
 use crate::db::{DbError, Tx};
 use crate::ids::{ActionId, ConversationRef, MessageId, UserId, new_v7};
@@ -149,9 +149,11 @@ async fn decide_each(
 /// The server's sentence for one decision.
 fn said(action: &Action, decided: Result<confirm::Decided, DecisionError>, now: Millis) -> Result<String, DbError> {
     Ok(match decided {
-        Ok(decided) if !decided.replayed => outcome(&decided.action),
-        Ok(decided) => standing(&decided.action, now),
-        Err(DecisionError::Over(action)) => standing(&action, now),
+        Ok(decided) => {
+            let (view, is_new) = (ActionView::new(decided.action, now), !decided.replayed);
+            view.said().filter(|_| is_new).unwrap_or_else(|| view.standing())
+        }
+        Err(DecisionError::Over(action)) => ActionView::new(*action, now).standing(),
         Err(DecisionError::Db(error)) => return Err(error),
         Err(DecisionError::NotFound | DecisionError::Changed) => format!("There is no action {}.", action.number),
     })
@@ -181,7 +183,7 @@ async fn answer(
         (Which::All, _) => return Ok(("There is no open action here.".to_owned(), Vec::new())),
         // The latest one is decided: say so and touch nothing, or a word sent twice would reach a second action.
         (Which::Latest, Some(latest)) if !latest.is_open(now) => {
-            let sentence = format!("{}{}", standing(latest, now), listing(&open));
+            let sentence = format!("{}{}", ActionView::new(latest.clone(), now).standing(), listing(&open));
             return Ok((sentence, vec![latest.id.clone()]));
         }
         (Which::Latest, _) if open.len() > 1 => {
@@ -198,30 +200,6 @@ async fn answer(
     let decision = Decision { owner: user.clone(), action: chosen.id.clone(), via: Via::Typed, digest: None };
     let decided = decide_in(tx, clock, &decision, word.verdict).await?;
     Ok((said(chosen, decided, now)?, touched))
-}
-
-/// What this word has just done.
-fn outcome(action: &Action) -> String {
-    let (number, message) = (action.number, action.outcome.as_ref().map_or("", |outcome| outcome.message.as_str()));
-    match action.status {
-        Status::Executed => format!("{message} (action {number})."),
-        Status::Failed => format!("Action {number} could not be carried out: {message} Nothing has changed."),
-        Status::Rejected => format!("Cancelled action {number}: {}. Nothing has changed.", action.preview.title),
-        Status::Pending | Status::Claimed | Status::Expired | Status::Superseded => String::new(),
-    }
-}
-
-/// How an action stands that this word did not change.
-fn standing(action: &Action, now: Millis) -> String {
-    let (number, message) = (action.number, action.outcome.as_ref().map_or("", |outcome| outcome.message.as_str()));
-    match action.status_at(now) {
-        Status::Executed => format!("Action {number} was carried out already: {message}."),
-        Status::Failed => format!("Action {number} was confirmed already and could not be carried out: {message}"),
-        Status::Rejected => format!("Action {number} was cancelled already."),
-        Status::Expired => format!("Action {number} has expired. Ask for it again if you want it."),
-        Status::Superseded => format!("A newer proposal took the place of action {number}."),
-        Status::Pending | Status::Claimed => format!("Action {number} is still open."),
-    }
 }
 
 /// The open actions with their numbers, if there are any.

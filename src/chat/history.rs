@@ -60,7 +60,7 @@ fn content(result: Option<&ToolResult>, cards: &Transcript) -> Value {
         None => json!({"error": {"code": "interrupted", "message": "The answer broke off before this was done."}}),
         Some(ToolResult::Error(message)) => json!({"error": {"code": "refused", "message": message}}),
         Some(ToolResult::Output(output)) => output.clone(),
-        Some(ToolResult::Proposed(id)) => cards.proposal(id),
+        Some(ToolResult::Proposed(id) | ToolResult::Awaiting(id)) => cards.proposal(id),
     }
 }
 

@@ -12,7 +12,9 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::message::{Incoming, InvalidMessage, is_conversation_id, is_message_id};
+use super::approvals::approve;
+use super::body_http::Posted;
+use super::message::{InvalidMessage, is_conversation_id, is_message_id};
 use super::quota_http::{describe, quota_exceeded};
 use super::receive::{Answer, ReceiveError, receive, resume};
 use super::stop::stop;
@@ -20,10 +22,11 @@ use super::store::{self, Conversation, find_conversation};
 use super::{Chat, stored};
 use crate::accounts::charges;
 use crate::accounts::http::hand_out_session;
+use crate::actions::confirm::DecisionError;
 use crate::actions::store::reject_open_of_conversation;
 use crate::clock::Millis;
 use crate::db::DbError;
-use crate::http::{AppState, Caller, JsonBody, OptionalJson, Page, Paging, Problem, sse};
+use crate::http::{AppState, Caller, OptionalJson, Page, Paging, Problem, sse};
 use crate::ids::{ConversationId, MessageId};
 use crate::limits::standings;
 use crate::llm::ModelErrorKind;
@@ -75,7 +78,8 @@ struct StopBody {
 
 /// One message; answers a UI message stream.
 #[utoipa::path(post, path = "/api/chat", tag = "chat", request_body(content = Object,
-    description = "`{id, message}`, or as stock useChat sends it `{id, messages, trigger, messageId}`"),
+    description = "`{id, message}`, or as stock useChat sends it `{id, messages, trigger, messageId}`; with \
+        `approvals: \"native\"` proposals await the client's own approvals"),
     responses((status = 200, content_type = "text/event-stream", body = String),
     (status = 409, description = "turn_in_progress"), (status = 422, description = "invalid_message"),
     (status = 429, description = "quota_exceeded or too_many_streams"), (status = 502, description = "model_unavailable"),
@@ -84,12 +88,17 @@ async fn post(
     State(state): State<AppState>,
     Extension(chat): Extension<Arc<Chat>>,
     caller: Caller,
-    JsonBody(body): JsonBody<Value>,
+    posted: Posted,
 ) -> Result<Response, Problem> {
-    let incoming = Incoming::parse(&body)?;
     // In a task of its own: a client that leaves now must not leave a stored message without its turn.
     let (flow, asking) = (chat.clone(), caller.clone());
-    let received = chat.turns.tasks.spawn(async move { receive(&flow, &asking, incoming).await }).await;
+    let received = chat.turns.tasks.spawn(async move {
+        match posted {
+            Posted::Message(incoming) => receive(&flow, &asking, incoming).await,
+            Posted::Approvals(approvals) => approve(&flow, &asking, approvals).await,
+        }
+    });
+    let received = received.await;
     let answer = received.map_err(|error| Problem::internal(format!("the chat flow broke: {error}")))??;
     let mut response = respond(&chat, &caller, answer.opened().await?).await?;
     hand_out_session(&state, &caller, response.headers_mut());
@@ -258,6 +267,7 @@ impl From<ReceiveError> for Problem {
                 let detail = "There is no message to answer again.";
                 Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_message", detail).with("field", "trigger")
             }
+            ReceiveError::ActionNotFound => DecisionError::NotFound.into(),
             ReceiveError::NotAQuestion => {
                 let detail = "That id belongs to an answer. Give every message an id of its own.";
                 Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_message", detail).with("field", "message.id")

@@ -19,6 +19,8 @@ pub struct Incoming {
     pub text: String,
     /// Whether the last message is to be answered again.
     pub regenerate: bool,
+    /// Whether the client wants proposals as tool calls that await its approval.
+    pub native_approvals: bool,
 }
 
 /// What is wrong with a body.
@@ -31,7 +33,7 @@ pub struct InvalidMessage {
     pub detail: String,
 }
 
-fn invalid(field: &'static str, detail: impl Into<String>) -> InvalidMessage {
+pub(super) fn invalid(field: &'static str, detail: impl Into<String>) -> InvalidMessage {
     InvalidMessage { field, detail: detail.into() }
 }
 
@@ -52,11 +54,8 @@ impl Incoming {
     /// # Errors
     /// Names the field.
     pub fn parse(body: &Value) -> Result<Self, InvalidMessage> {
-        let body = body.as_object().ok_or_else(|| invalid("body", "The body must be a JSON object."))?;
-        let id = body.get("id").and_then(Value::as_str).unwrap_or_default();
-        if !is_conversation_id(id) {
-            return Err(invalid("id", "The conversation's id must be 1 to 64 letters, digits, \"_\" or \"-\"."));
-        }
+        let conversation = conversation_id(body)?;
+        let native_approvals = native_approvals(body)?;
         let regenerate = match body.get("trigger").map(Value::as_str) {
             None | Some(Some("submit-message")) => false,
             Some(Some("regenerate-message")) => true,
@@ -73,12 +72,28 @@ impl Incoming {
         if message["role"] != "user" {
             return Err(invalid("message.role", "Only a user's message can be sent."));
         }
-        Ok(Self {
-            conversation: ConversationId(id.to_owned()),
-            id: message_id(&message["id"])?,
-            text: text(message)?,
-            regenerate,
-        })
+        Ok(Self { conversation, id: message_id(&message["id"])?, text: text(message)?, regenerate, native_approvals })
+    }
+}
+
+/// The conversation that a body names.
+pub(super) fn conversation_id(body: &Value) -> Result<ConversationId, InvalidMessage> {
+    if !body.is_object() {
+        return Err(invalid("body", "The body must be a JSON object."));
+    }
+    let id = body["id"].as_str().unwrap_or_default();
+    if !is_conversation_id(id) {
+        return Err(invalid("id", "The conversation's id must be 1 to 64 letters, digits, \"_\" or \"-\"."));
+    }
+    Ok(ConversationId(id.to_owned()))
+}
+
+/// Whether the client asks for the approvals of its own protocol.
+pub(super) fn native_approvals(body: &Value) -> Result<bool, InvalidMessage> {
+    match &body["approvals"] {
+        Value::Null => Ok(false),
+        Value::String(kind) if kind == "native" => Ok(true),
+        _ => Err(invalid("approvals", "The only approvals are \"native\"; leave it out for cards alone.")),
     }
 }
 
@@ -142,6 +157,7 @@ mod tests {
         assert_eq!(field(json!({"message": message("x")})), "id");
         assert_eq!(field(json!({"id": "a b", "message": message("x")})), "id");
         assert_eq!(field(json!({"id": "a".repeat(65), "message": message("x")})), "id");
+        assert_eq!(field(json!({"id": "c", "message": message("x"), "approvals": "Native"})), "approvals");
         assert_eq!(field(json!({"id": "c"})), "message");
         assert_eq!(field(json!({"id": "c", "messages": []})), "messages");
         assert_eq!(field(json!({"id": "c", "message": message("x"), "trigger": "resume"})), "trigger");

@@ -1,6 +1,9 @@
 //! One message from arrival to last chunk.
 
+pub mod approvals;
+mod awaiting;
 mod begin;
+mod body_http;
 pub mod cursor;
 pub mod decide;
 pub mod history;

@@ -31,7 +31,7 @@ pub struct Answer {
     /// How the caller stands after it, if it was charged.
     pub standings: Vec<Standing>,
     /// The turn, if it runs here and may still wait for its provider.
-    turn: Option<Arc<LiveTurn>>,
+    pub(super) turn: Option<Arc<LiveTurn>>,
 }
 
 impl Answer {
@@ -66,6 +66,9 @@ pub enum ReceiveError {
     /// There is nothing to answer again.
     #[error("nothing to regenerate")]
     NothingToRegenerate,
+    /// An approval names no action of this conversation's that awaits one.
+    #[error("no such action")]
+    ActionNotFound,
     /// The message's id is an answer's.
     #[error("the message's id is an answer's")]
     NotAQuestion,
@@ -157,6 +160,7 @@ pub async fn receive(chat: &Chat, caller: &Caller, incoming: Incoming) -> Result
             Question::New(id) => Some(id),
             Question::Again(_) | Question::Known(_) => None,
         },
+        native_approvals: incoming.native_approvals,
         receipt,
     };
     chat.turns.tasks.spawn(turn::run(chat.clone(), job, entered));

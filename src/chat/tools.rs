@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::Chat;
 use super::prompt::Prompts;
 use super::transcript::ToolResult;
+use super::turn::Job;
 use crate::accounts;
 use crate::actions::propose::{Place, propose};
 use crate::actions::{Action, MAX_PER_TURN};
@@ -49,6 +50,8 @@ pub struct Toolbox {
     conversation_id: ConversationId,
     proposed: usize,
     read_foreign_text: bool,
+    /// Whether the client has approvals of its own.
+    native_approvals: bool,
 }
 
 /// What a call came to.
@@ -68,13 +71,15 @@ impl Executed {
 
 impl Toolbox {
     /// For one turn. `read_foreign_text` if the history holds results with other people's text.
-    pub fn new(
-        caller: Caller,
-        conversation: ConversationRef,
-        conversation_id: ConversationId,
-        read_foreign_text: bool,
-    ) -> Self {
-        Self { caller, conversation, conversation_id, proposed: 0, read_foreign_text }
+    pub fn new(job: &Job, read_foreign_text: bool) -> Self {
+        Self {
+            caller: job.caller.clone(),
+            conversation: job.conversation.clone(),
+            conversation_id: job.conversation_id.clone(),
+            proposed: 0,
+            read_foreign_text,
+            native_approvals: job.native_approvals,
+        }
     }
 
     /// Runs a read, or makes a proposal of a write. Every failure is an answer for the model.
@@ -101,7 +106,10 @@ impl Toolbox {
                 };
                 propose(&chat.db, &chat.clock, place, kind, call.arguments.clone()).await.map(|action| {
                     self.proposed += 1;
-                    Executed { result: ToolResult::Proposed(action.id.clone()), action: Some(action) }
+                    let id = action.id.clone();
+                    let result =
+                        if self.native_approvals { ToolResult::Awaiting(id) } else { ToolResult::Proposed(id) };
+                    Executed { result, action: Some(action) }
                 })
             }
         };

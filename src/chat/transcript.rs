@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use super::awaiting;
 use crate::actions::ActionView;
 use crate::ids::{ActionId, MessageId};
 use crate::llm::Usage;
@@ -54,6 +55,8 @@ pub enum ToolResult {
     Error(String),
     /// It proposed this action. What the model reads is rendered from the row as it is then.
     Proposed(ActionId),
+    /// The same, for a client with approvals of its own: the call awaits one whose id is the action's.
+    Awaiting(ActionId),
 }
 
 /// How an answer ended.
@@ -119,7 +122,7 @@ impl Transcript {
         match &mut answer {
             ToolResult::Output(output) => strip_nul(output),
             ToolResult::Error(error) => *error = without_nul(error).into_owned(),
-            ToolResult::Proposed(_) => {}
+            ToolResult::Proposed(_) | ToolResult::Awaiting(_) => {}
         }
         if let Some(Part::Tool { result, .. }) = self.parts.last_mut() {
             *result = Some(answer);
@@ -137,7 +140,9 @@ impl Transcript {
 
     /// The parts of a UI message, for history.
     pub fn ui_parts(&self) -> Vec<Value> {
-        self.parts.iter().filter_map(|part| self.ui_part(part)).collect()
+        let said = self.verdicts().filter_map(|(_, action)| action.said());
+        let said = said.map(|sentence| json!({"type": "text", "text": sentence, "state": "done"}));
+        self.parts.iter().filter_map(|part| self.ui_part(part)).chain(said).collect()
     }
 
     fn ui_part(&self, part: &Part) -> Option<Value> {
@@ -148,6 +153,10 @@ impl Transcript {
             Part::Tool { call_id, name, input, result } => {
                 let mut part = json!({"type": format!("tool-{name}"), "toolCallId": call_id, "input": input});
                 let (state, key, value) = match result {
+                    Some(ToolResult::Awaiting(id)) => {
+                        awaiting::describe(&mut part, id, self.actions.get(id));
+                        return Some(part);
+                    }
                     None => ("output-error", "errorText", "The answer broke off before this was done.".into()),
                     Some(ToolResult::Error(error)) => ("output-error", "errorText", error.as_str().into()),
                     Some(ToolResult::Output(output)) => ("output-available", "output", output.clone()),

@@ -46,6 +46,8 @@ pub struct Job {
     pub conversation_id: ConversationId,
     /// The user message, if this turn stored it; a regenerated answer's question was there before.
     pub new_question: Option<MessageId>,
+    /// Whether the client has approvals of its own.
+    pub native_approvals: bool,
     /// What it was charged.
     pub receipt: Receipt,
 }
@@ -106,8 +108,7 @@ async fn converse(chat: &Chat, job: &Job, live: &LiveTurn, mut halt: Pin<&mut im
         }
     };
     let read_foreign_text = holds_foreign_text(&request.messages);
-    let (conversation, id) = (job.conversation.clone(), job.conversation_id.clone());
-    let mut toolbox = Toolbox::new(job.caller.clone(), conversation, id, read_foreign_text);
+    let mut toolbox = Toolbox::new(job, read_foreign_text);
     let mut tools_used = 0;
     for call_number in 0..MAX_CALLS {
         let opened = tokio::select! {
@@ -146,6 +147,10 @@ async fn converse(chat: &Chat, job: &Job, live: &LiveTurn, mut halt: Pin<&mut im
         // A card is stored before anything else happens.
         if !checkpoint(chat, job, live).await {
             return End::Over(Ending::Interrupted);
+        }
+        // A stock client sends its approval only of the last step, so no other may follow.
+        if live.view(|transcript| transcript.awaiting().next().is_some()) {
+            return End::Over(Ending::Complete);
         }
         // One that asks for more after the last allowed call has its results and had its say.
         if tools_used > MAX_TOOLS {

@@ -27,7 +27,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for JsonBody<T> {
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
         require_json(&request)?;
         let RequestBody(bytes) = RequestBody::from_request(request, state).await?;
-        parse(&bytes).map(Self)
+        parse_json(&bytes).map(Self)
     }
 }
 
@@ -39,22 +39,28 @@ impl<S: Send + Sync> FromRequest<S> for RequestBody {
     type Rejection = Problem;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
-        let read = Limited::new(request.into_body(), MAX_BODY).collect();
-        match timeout(BODY_TIMEOUT, read).await {
-            Ok(Ok(body)) => Ok(Self(body.to_bytes())),
-            Ok(Err(error)) if error.is::<LengthLimitError>() => {
-                Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "payload_too_large", "The body is larger than 64 KiB."))
-            }
-            Ok(Err(_)) => {
-                Err(Problem::new(StatusCode::BAD_REQUEST, "invalid_body", "The body broke off before its end."))
-            }
-            Err(_) => Err(Problem::new(
-                StatusCode::REQUEST_TIMEOUT,
-                "request_timeout",
-                "The body did not arrive within 15 seconds.",
-            )),
-        }
+        read_body(request, MAX_BODY).await.map(Self)
     }
+}
+
+/// Reads a body of at most `limit` bytes.
+pub async fn read_body(request: Request, limit: usize) -> Result<Bytes, Problem> {
+    let read = Limited::new(request.into_body(), limit).collect();
+    match timeout(BODY_TIMEOUT, read).await {
+        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
+        Ok(Err(_)) => Err(Problem::new(StatusCode::BAD_REQUEST, "invalid_body", "The body broke off before its end.")),
+        Err(_) => Err(Problem::new(
+            StatusCode::REQUEST_TIMEOUT,
+            "request_timeout",
+            "The body did not arrive within 15 seconds.",
+        )),
+    }
+}
+
+/// The refusal of a body that is larger than [`MAX_BODY`].
+pub fn too_large() -> Problem {
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "payload_too_large", "The body is larger than 64 KiB.")
 }
 
 /// A JSON body that may also be absent.
@@ -71,7 +77,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for OptionalJson<T> {
             return Ok(Self(None));
         }
         is_json?;
-        parse(&bytes).map(|value| Self(Some(value)))
+        parse_json(&bytes).map(|value| Self(Some(value)))
     }
 }
 
@@ -87,7 +93,7 @@ pub fn require_json(request: &Request) -> Result<(), Problem> {
 }
 
 /// Parses JSON into `T`, naming the field that does not fit.
-pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+pub fn parse_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let field = error.path().to_string();

@@ -14,7 +14,7 @@ pub mod sse;
 pub mod stall;
 pub mod state;
 
-pub use body::{JsonBody, OptionalJson, RequestBody};
+pub use body::{JsonBody, MAX_BODY, OptionalJson, RequestBody, parse_json, read_body, require_json, too_large};
 pub use caller::{Caller, User};
 pub use cursor::{Page, Paging};
 pub use problem::Problem;

@@ -5,6 +5,7 @@
 mod database;
 mod abort;
 mod actions;
+mod approvals;
 mod asking;
 mod callers;
 mod chat;

@@ -138,4 +138,21 @@ on_both! {
         let fits = raw(&user, Some("application/json; charset=utf-8"), padded(65_536)).await;
         assert_eq!(fits.status(), StatusCode::OK);
     }
+
+    async fn a_clients_history_may_be_longer_than_what_it_says(kind) {
+        let site = Site::start(kind).await;
+        let user = site.user("ada", Tier::Free).await;
+        let stock = |old: usize, newest: Value| {
+            let answer = json!({"id": "a", "role": "assistant", "parts": [{"type": "text", "text": "x".repeat(old)}]});
+            let messages = json!([message("m1", "hello"), answer, newest]);
+            json!({"id": "c", "trigger": "submit-message", "messages": messages})
+        };
+        assert_eq!(text(&chunks(send(&user, stock(500_000, message("m2", "go on"))).await).await), "ok");
+        assert_eq!(site.provider.requests()[0].body["messages"].as_array().unwrap().len(), 2, "its history is not sent");
+        let mut longer = message("m3", "go on");
+        longer["padding"] = "x".repeat(65_536).into();
+        problem(send(&user, stock(10, longer)).await, 413, "payload_too_large").await;
+        problem(send(&user, stock(600_000, message("m4", "go on"))).await, 413, "payload_too_large").await;
+        assert_eq!(remaining(&user).await, [19]);
+    }
 }

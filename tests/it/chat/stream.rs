@@ -25,6 +25,8 @@ const KEYS: &[(&str, &[&str])] = &[
     ("tool-input-available", &["toolCallId", "toolName", "input"]),
     ("tool-output-available", &["toolCallId", "output"]),
     ("tool-output-error", &["toolCallId", "errorText"]),
+    ("tool-approval-request", &["approvalId", "toolCallId"]),
+    ("tool-output-denied", &["toolCallId"]),
     ("data-action", &["id", "data"]),
     ("finish", &[]),
     ("abort", &[]),
