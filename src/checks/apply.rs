@@ -3,10 +3,11 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::config::{CheckChanges, Settings, check_floor, limit_reached, name_taken};
+use super::config::{CheckChanges, Settings};
+use super::floor::{check_floor, limit_reached, name_taken};
 use super::status::{Times, is_paused};
 use super::store::edits::{self, NewCheck, Target};
-use super::store::{find_account_in, find_check_in};
+use super::store::{find_account_in, find_check_in, runs};
 use super::words::{list, moment};
 use super::{Check, CheckError, Refusal};
 use crate::clock::Millis;
@@ -124,7 +125,7 @@ async fn create(tx: &mut Tx, now: Millis, owner: &UserId, settings: &Settings) -
     let Some(tier) = edits::take_place(tx, owner).await? else {
         return Err(why_no_place(tx, owner).await?);
     };
-    check_floor(tier, settings.period_seconds.get(), settings.grace_seconds.get())?;
+    check_floor(tier, &settings.schedule()?, settings.grace_seconds.get(), now)?;
     let (id, ping_key) = (CheckId::new(now), new_ping_key());
     if !edits::insert_check(tx, &NewCheck { owner, id: &id, ping_key: &ping_key, settings }, now).await? {
         return Err(name_taken(settings.name.as_str()).into());
@@ -138,16 +139,21 @@ async fn update(tx: &mut Tx, now: Millis, target: Target<'_>, changes: &CheckCha
         edits::hold_account(tx, target.owner).await?;
     }
     let before = claim(tx, target).await?;
-    let changes = changes.clone().that_differ_from(&before);
+    let changes = changes.clone().that_differ_from(&before)?;
     if changes.is_empty() {
         // Nothing to write, and nothing that others have looked at has changed.
         return Ok(Applied { message: format!("{} is like that already", before.name), check_id: Some(before.id) });
     }
-    let mut after = changes.over(&before);
+    let mut after = changes.over(&before)?;
     if changes.has_schedule() {
-        check_floor(after.tier, after.period_seconds, after.grace_seconds)?;
+        check_floor(after.tier, &after.schedule, after.grace_seconds, now)?;
     }
-    let times = Times::after_edit(&before, &after, now);
+    let moved = longest_run(&after) - longest_run(&before);
+    if moved != 0 && after.runs_deadline_at.is_some() {
+        runs::move_deadlines(tx, &after.id, moved * 1_000).await?;
+        after.runs_deadline_at = after.runs_deadline_at.map(|deadline| Millis(deadline.0 + moved * 1_000));
+    }
+    let times = Times::after_edit(&after, now);
     set_times(&mut after, times);
     if !edits::update_check(tx, &after).await? {
         return Err(name_taken(&after.name).into());
@@ -169,6 +175,7 @@ async fn pause(tx: &mut Tx, now: Millis, target: Target<'_>, until: Option<Milli
     check.paused_until = until;
     // The end of a run in progress will be ignored; the run would else count as started for ever.
     check.started_at = None;
+    check.runs_deadline_at = runs::forget_late(tx, &check.id, None).await?;
     let times = Times::after_pause(&check, until);
     set_times(&mut check, times);
     edits::update_check(tx, &check).await?;
@@ -276,7 +283,12 @@ fn until_words(until: Option<Millis>, now: Millis) -> String {
 }
 
 fn set_times(check: &mut Check, times: Times) {
-    (check.due_at, check.deadline_at) = (times.due_at, times.deadline_at);
+    (check.counted_from, check.due_at, check.deadline_at) = (times.counted_from, times.due_at, times.deadline_at);
+}
+
+/// Seconds that a run may take.
+fn longest_run(check: &Check) -> i64 {
+    check.max_runtime_seconds.unwrap_or(check.grace_seconds)
 }
 
 /// A new secret for a ping URL: 122 random bits.

@@ -1,14 +1,14 @@
-//! What an owner may set on a check: a new one, changes to one, and the floor that ties a schedule to a tier.
+//! What an owner may set on a check: a new one, and changes to one.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
+use super::schedule::{Cron, Schedule, Timetable, Zone};
 use super::values::{CheckName, Description, Seconds, Tags};
-use super::words::{count, span};
 use super::{Check, Refusal};
-use crate::limits::Tier;
+use crate::clock::Millis;
 
 /// The grace of a check that names none is its period, up to this.
 const MAX_DEFAULT_GRACE: i64 = 3_600;
@@ -19,9 +19,18 @@ const MAX_DEFAULT_GRACE: i64 = 3_600;
 pub struct CheckSpec {
     /// Unique within the account.
     pub name: CheckName,
-    /// Seconds between two pings.
-    pub period_seconds: Seconds,
-    /// Seconds that a ping may be late. Left out: the period, at most an hour.
+    /// Seconds between two pings. Either this or `cron`.
+    #[serde(default)]
+    pub period_seconds: Option<Seconds>,
+    /// The times of its pings: five fields or an alias such as `@daily`, as Debian's cron reads them.
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    pub cron: Option<Cron>,
+    /// The IANA zone of those times. Left out: UTC.
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    pub timezone: Option<Zone>,
+    /// Seconds that a ping may be late. Left out: the shortest time between two pings, at most an hour.
     #[serde(default)]
     pub grace_seconds: Option<Seconds>,
     /// Seconds that a run may take from its start ping. Left out: the grace.
@@ -40,17 +49,45 @@ impl CheckSpec {
     ///
     /// The default grace is never the reason for a refusal: a period that keeps the floor is at least the floor, so is
     /// its default grace, and together they are twice it.
-    pub fn settle(self) -> Settings {
-        let default_grace = self.period_seconds.at_most(MAX_DEFAULT_GRACE);
-        Settings {
+    ///
+    /// # Errors
+    /// `invalid_field` unless it names one schedule, and one that ever runs.
+    pub fn settle(self, now: Millis) -> Result<Settings, Refusal> {
+        let timezone = self.timezone.or_else(|| self.cron.as_ref().map(|_| Zone::utc()));
+        let schedule = one_schedule(self.period_seconds, self.cron.as_ref(), timezone.as_ref())?;
+        refuse_what_never_runs(&schedule, now)?;
+        let default_grace = Seconds::nearest(schedule.shortest_interval(now)).at_most(MAX_DEFAULT_GRACE);
+        Ok(Settings {
             name: self.name,
             period_seconds: self.period_seconds,
+            cron: self.cron,
+            timezone,
             grace_seconds: self.grace_seconds.unwrap_or(default_grace),
             max_runtime_seconds: self.max_runtime_seconds,
             tags: self.tags.unwrap_or_default(),
             description: self.description.unwrap_or_default(),
-        }
+        })
     }
+}
+
+fn one_schedule(period: Option<Seconds>, cron: Option<&Cron>, zone: Option<&Zone>) -> Result<Schedule, Refusal> {
+    match (period, cron, zone) {
+        (Some(period), None, None) => Ok(Schedule::Every(period.get())),
+        (None, Some(cron), Some(zone)) => Ok(Schedule::At(Timetable { cron: cron.clone(), zone: zone.clone() })),
+        (Some(_), Some(_), _) => Err(Refusal::invalid("cron", "Give either period_seconds or cron, not both.")),
+        (_, None, Some(_)) => Err(Refusal::invalid("timezone", "A time zone goes with cron, not with a period.")),
+        (None, None, None) => Err(Refusal::invalid(
+            "period_seconds",
+            "The schedule is missing: give period_seconds, or cron with timezone.",
+        )),
+        (None, Some(_), None) => Err(Refusal::invalid("timezone", "A cron schedule needs a time zone.")),
+    }
+}
+
+/// Refuses times that, by the calendar and the changes of the clock, never come.
+pub(super) fn refuse_what_never_runs(schedule: &Schedule, now: Millis) -> Result<(), Refusal> {
+    let timetable = schedule.timetable().map_or(Ok(()), |timetable| timetable.check_that_it_runs(now));
+    timetable.map_err(|error| Refusal::invalid("cron", error.to_string()))
 }
 
 /// The whole configuration of a check.
@@ -59,8 +96,15 @@ impl CheckSpec {
 pub struct Settings {
     /// Its name.
     pub name: CheckName,
-    /// Seconds between two pings.
-    pub period_seconds: Seconds,
+    /// Seconds between two pings, unless it goes by the clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub period_seconds: Option<Seconds>,
+    /// The times, if it goes by the clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cron: Option<Cron>,
+    /// Whose clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timezone: Option<Zone>,
     /// Seconds that a ping may be late.
     pub grace_seconds: Seconds,
     /// Seconds that a run may take; the grace if unset.
@@ -71,6 +115,16 @@ pub struct Settings {
     pub description: Description,
 }
 
+impl Settings {
+    /// When it expects its pings.
+    ///
+    /// # Errors
+    /// `invalid_field`, for settings that no [`CheckSpec::settle`] made.
+    pub fn schedule(&self) -> Result<Schedule, Refusal> {
+        one_schedule(self.period_seconds, self.cron.as_ref(), self.timezone.as_ref())
+    }
+}
+
 /// Changes to a check: what is left out stays. The body of `PATCH` and the arguments of `update_check`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -78,9 +132,17 @@ pub struct CheckChanges {
     /// A new name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<CheckName>,
-    /// A new period.
+    /// A new period, in place of whatever schedule there is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub period_seconds: Option<Seconds>,
+    /// New times, in place of whatever schedule there is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub cron: Option<Cron>,
+    /// Another zone for the times; with new times and left out, the zone stays, or is UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub timezone: Option<Zone>,
     /// A new grace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grace_seconds: Option<Seconds>,
@@ -103,17 +165,32 @@ impl CheckChanges {
 
     /// Whether the floor has a say in it.
     pub fn has_schedule(&self) -> bool {
-        self.period_seconds.is_some() || self.grace_seconds.is_some()
+        self.names_schedule() || self.grace_seconds.is_some()
+    }
+
+    fn names_schedule(&self) -> bool {
+        self.period_seconds.is_some() || self.cron.is_some() || self.timezone.is_some()
+    }
+
+    fn schedule_over(&self, check: &Check) -> Result<Schedule, Refusal> {
+        if !self.names_schedule() {
+            return Ok(check.schedule.clone());
+        }
+        let present = check.schedule.timetable().filter(|_| self.period_seconds.is_none());
+        let cron = self.cron.as_ref().or(present.map(|timetable| &timetable.cron));
+        let utc = self.cron.as_ref().map(|_| Zone::utc());
+        let zone = self.timezone.as_ref().or(present.map(|timetable| &timetable.zone)).or(utc.as_ref());
+        one_schedule(self.period_seconds, cron, zone)
     }
 
     /// `check` as it would be with these changes. The times that follow from the schedule are not yet moved.
-    pub fn over(&self, check: &Check) -> Check {
-        let mut changed = check.clone();
+    ///
+    /// # Errors
+    /// `invalid_field` if the check would have two schedules, or a zone without times.
+    pub fn over(&self, check: &Check) -> Result<Check, Refusal> {
+        let mut changed = Check { schedule: self.schedule_over(check)?, ..check.clone() };
         if let Some(name) = &self.name {
             changed.name = name.to_string();
-        }
-        if let Some(period) = self.period_seconds {
-            changed.period_seconds = period.get();
         }
         if let Some(grace) = self.grace_seconds {
             changed.grace_seconds = grace.get();
@@ -127,22 +204,27 @@ impl CheckChanges {
         if let Some(description) = &self.description {
             description.as_str().clone_into(&mut changed.description);
         }
-        changed
+        Ok(changed)
     }
 
     /// These changes without those that would change nothing on `check`.
-    #[must_use]
-    pub fn that_differ_from(self, check: &Check) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// As [`CheckChanges::over`].
+    pub fn that_differ_from(self, check: &Check) -> Result<Self, Refusal> {
+        let is_other = self.schedule_over(check)? != check.schedule;
+        Ok(Self {
             name: self.name.filter(|name| name.as_str() != check.name),
-            period_seconds: self.period_seconds.filter(|period| period.get() != check.period_seconds),
+            period_seconds: self.period_seconds.filter(|_| is_other),
+            cron: self.cron.filter(|_| is_other),
+            timezone: self.timezone.filter(|_| is_other),
             grace_seconds: self.grace_seconds.filter(|grace| grace.get() != check.grace_seconds),
             max_runtime_seconds: self
                 .max_runtime_seconds
                 .filter(|max_runtime| max_runtime.map(Seconds::get) != check.max_runtime_seconds),
             tags: self.tags.filter(|tags| tags.as_slice() != check.tags),
             description: self.description.filter(|description| description.as_str() != check.description),
-        }
+        })
     }
 }
 
@@ -170,55 +252,13 @@ pub fn from_object<T: DeserializeOwned>(object: Map<String, Value>) -> Result<T,
     })
 }
 
-/// The floor in seconds: the least time between two accepted pings of one kind.
-pub fn floor_seconds(tier: Tier) -> i64 {
-    i64::try_from(tier.floor().as_secs()).unwrap_or(i64::MAX)
-}
-
-/// Refuses a schedule that its own pings would break the floor with.
-///
-/// # Errors
-/// `invalid_field` with the numbers that decided.
-pub fn check_floor(tier: Tier, period: i64, grace: i64) -> Result<(), Refusal> {
-    let floor = floor_seconds(tier);
-    if period < floor {
-        let message = format!(
-            "The period is {period} s. On the {tier} tier a ping is accepted every {floor} s ({}), so the period must be \
-             at least {floor} s.",
-            span(floor)
-        );
-        return Err(Refusal::invalid("period_seconds", message));
-    }
-    if period + grace < 2 * floor {
-        let message = format!(
-            "Period and grace are {period} s + {grace} s = {} s. On the {tier} tier they must be at least {} s \
-             together, twice the {floor} s between accepted pings.",
-            period + grace,
-            2 * floor
-        );
-        return Err(Refusal::invalid("grace_seconds", message));
-    }
-    Ok(())
-}
-
-/// The refusal of one check too many.
-pub fn limit_reached(tier: Tier, used: i64) -> Refusal {
-    let limit = tier.max_checks();
-    let message =
-        format!("The {tier} tier has room for {}, and {used} exist. Delete one first.", count(limit, "check"));
-    Refusal::new("check_limit_reached", message)
-}
-
-/// The refusal of a name that another check has.
-pub fn name_taken(name: &str) -> Refusal {
-    Refusal::new("name_taken", format!("There is already a check named {name}."))
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
+
+    const NOW: Millis = Millis(1_790_000_000_000);
 
     fn read<T: DeserializeOwned>(value: Value) -> Result<T, Refusal> {
         let Value::Object(object) = value else { panic!("not an object") };
@@ -228,15 +268,37 @@ mod tests {
     #[test]
     fn a_field_at_fault_is_named() {
         let refused = |value: Value| read::<CheckSpec>(value).unwrap_err();
-        let unknown = refused(json!({"name": "a", "period_seconds": 300, "cron": "* * * * *"}));
-        assert_eq!((unknown.code.as_str(), unknown.field.as_deref()), ("unknown_field", Some("cron")));
-        let missing = refused(json!({"name": "a"}));
-        assert_eq!((missing.code.as_str(), missing.field.as_deref()), ("invalid_field", Some("period_seconds")));
+        let unknown = refused(json!({"name": "a", "period_seconds": 300, "interval": 5}));
+        assert_eq!((unknown.code.as_str(), unknown.field.as_deref()), ("unknown_field", Some("interval")));
+        let missing = refused(json!({"period_seconds": 300}));
+        assert_eq!((missing.code.as_str(), missing.field.as_deref()), ("invalid_field", Some("name")));
         let short = refused(json!({"name": "a", "period_seconds": 5}));
         assert_eq!(short.field.as_deref(), Some("period_seconds"));
         assert_eq!(short.message, "The field \"period_seconds\": from 60 to 31536000 seconds (365 days); this is 5.");
         assert_eq!(refused(json!({"name": "a", "period_seconds": "300"})).field.as_deref(), Some("period_seconds"));
         assert_eq!(refused(json!({"name": "\u{202e}", "period_seconds": 300})).field.as_deref(), Some("name"));
+    }
+
+    #[test]
+    fn a_check_has_one_schedule() {
+        let settled = |value: Value| read::<CheckSpec>(value).and_then(|spec| spec.settle(NOW));
+        let field = |value: Value| settled(value).unwrap_err().field.unwrap();
+        assert_eq!(field(json!({"name": "a"})), "period_seconds");
+        assert_eq!(field(json!({"name": "a", "period_seconds": 300, "cron": "@daily"})), "cron");
+        assert_eq!(field(json!({"name": "a", "period_seconds": 300, "timezone": "UTC"})), "timezone");
+        assert_eq!(field(json!({"name": "a", "cron": "0 9 * * 8"})), "cron");
+        assert_eq!(field(json!({"name": "a", "cron": "0 0 9 * * *"})), "cron", "six fields");
+        assert_eq!(field(json!({"name": "a", "cron": "0 0 30 2 *"})), "cron", "never runs");
+        assert_eq!(field(json!({"name": "a", "cron": "@daily", "timezone": "Europe/Atlantis"})), "timezone");
+        let utc = settled(json!({"name": "a", "cron": " 0  9 * * 1-5 "})).unwrap();
+        assert_eq!(
+            (utc.schedule().unwrap().cron(), utc.schedule().unwrap().zone()),
+            (Some("0 9 * * 1-5"), Some("UTC"))
+        );
+        assert_eq!(utc.grace_seconds.get(), 3_600);
+        assert_eq!(settled(json!({"name": "a", "cron": "*/10 * * * *"})).unwrap().grace_seconds.get(), 600);
+        // What is stored with an action is read back as it was.
+        assert_eq!(serde_json::from_value::<Settings>(serde_json::to_value(&utc).unwrap()).unwrap(), utc);
     }
 
     #[test]
@@ -250,32 +312,5 @@ mod tests {
             let changes: CheckChanges = read(value.clone()).unwrap();
             assert_eq!(serde_json::to_value(changes).unwrap(), value);
         }
-    }
-
-    #[test]
-    fn the_default_grace_never_breaks_the_floor() {
-        for tier in Tier::ALL {
-            for period in [floor_seconds(tier), 3_599, 3_600, 86_400, 31_536_000] {
-                let spec: CheckSpec = read(json!({"name": "a", "period_seconds": period})).unwrap();
-                let settings = spec.settle();
-                assert!(settings.grace_seconds.get() <= 3_600);
-                assert_eq!(check_floor(tier, period, settings.grace_seconds.get()), Ok(()));
-            }
-        }
-    }
-
-    #[test]
-    fn the_floor_is_refused_with_its_numbers() {
-        let refused = |tier, period, grace| check_floor(tier, period, grace).unwrap_err();
-        let short = refused(Tier::Free, 299, 3_600);
-        assert_eq!(short.field.as_deref(), Some("period_seconds"));
-        assert!(short.message.contains("299 s") && short.message.contains("300 s"), "{}", short.message);
-        let tight = refused(Tier::Free, 300, 299);
-        assert_eq!(tight.field.as_deref(), Some("grace_seconds"));
-        assert!(tight.message.contains("599 s") && tight.message.contains("600 s"), "{}", tight.message);
-        assert_eq!(check_floor(Tier::Free, 300, 300), Ok(()));
-        assert_eq!(check_floor(Tier::Free, 540, 60), Ok(()));
-        assert_eq!(check_floor(Tier::Pro, 60, 60), Ok(()));
-        assert!(check_floor(Tier::Business, 59, 3_600).is_err());
     }
 }

@@ -4,7 +4,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::apply::{Effect, Pinned, check_until};
-use super::config::{CheckChanges, CheckSpec, check_floor, from_object, limit_reached, name_taken};
+use super::config::{CheckChanges, CheckSpec, from_object};
+use super::floor::{check_floor, limit_reached, name_taken};
 use super::preview;
 use super::read::{OneCheck, find_account, resolve};
 use super::status::is_paused;
@@ -49,7 +50,7 @@ pub async fn draft(
     arguments: Map<String, Value>,
 ) -> Result<Draft, CheckError> {
     match kind {
-        ProposalKind::CreateCheck => create(db, owner, from_object(arguments)?).await,
+        ProposalKind::CreateCheck => create(db, now, owner, from_object(arguments)?).await,
         ProposalKind::UpdateCheck => update(db, now, owner, arguments).await,
         ProposalKind::PauseCheck => pause(db, now, owner, from_object(arguments)?).await,
         ProposalKind::ResumeCheck => resume(db, now, owner, from_object(arguments)?).await,
@@ -74,15 +75,15 @@ struct ManyChecksUntil {
     until: Option<Millis>,
 }
 
-async fn create(db: &Db, owner: &UserId, spec: CheckSpec) -> Result<Draft, CheckError> {
-    let settings = spec.settle();
+async fn create(db: &Db, now: Millis, owner: &UserId, spec: CheckSpec) -> Result<Draft, CheckError> {
+    let settings = spec.settle(now)?;
     let account = find_account(db, owner).await?;
-    check_floor(account.tier, settings.period_seconds.get(), settings.grace_seconds.get())?;
+    check_floor(account.tier, &settings.schedule()?, settings.grace_seconds.get(), now)?;
     if account.check_count >= account.tier.max_checks() {
         return Err(limit_reached(account.tier, account.check_count).into());
     }
     refuse_taken_name(db, owner, settings.name.as_str()).await?;
-    let preview = preview::create(&settings, &account);
+    let preview = preview::create(&settings, &settings.schedule()?, &account, now);
     Ok(on_none(ProposalKind::CreateCheck, Effect::CreateCheck { settings }, preview))
 }
 
@@ -92,13 +93,13 @@ async fn update(db: &Db, now: Millis, owner: &UserId, mut arguments: Map<String,
     let OneCheck { check } = from_object(named.unwrap_or_default())?;
     let changes: CheckChanges = from_object(arguments)?;
     let before = resolve(db, owner, &check).await?;
-    let changes = changes.that_differ_from(&before);
+    let changes = changes.that_differ_from(&before)?;
     if changes.is_empty() {
         return Err(nothing_to_change(format!("{} is like that already.", before.name)).into());
     }
-    let after = changes.over(&before);
+    let after = changes.over(&before)?;
     if changes.has_schedule() {
-        check_floor(after.tier, after.period_seconds, after.grace_seconds)?;
+        check_floor(after.tier, &after.schedule, after.grace_seconds, now)?;
     }
     if changes.name.is_some() {
         refuse_taken_name(db, owner, &after.name).await?;

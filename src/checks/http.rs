@@ -124,7 +124,7 @@ async fn create(
     User(owner): User,
     JsonBody(spec): JsonBody<CheckSpec>,
 ) -> Result<(StatusCode, Json<CheckView>), Problem> {
-    let effect = Effect::CreateCheck { settings: spec.settle() };
+    let effect = Effect::CreateCheck { settings: spec.settle(state.clock.now())? };
     let made = change(&state, &owner, effect).await?;
     let id = made.check_id.ok_or_else(Refusal::not_found)?;
     Ok((StatusCode::CREATED, view(&state, &owner, &id).await?))

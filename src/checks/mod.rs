@@ -3,6 +3,7 @@
 pub mod apply;
 pub mod config;
 pub mod draft;
+pub mod floor;
 pub mod history;
 pub mod http;
 pub mod ping;
@@ -10,6 +11,7 @@ pub mod ping_http;
 pub mod preview;
 pub mod read;
 pub mod sample;
+pub mod schedule;
 pub mod status;
 pub mod store;
 pub mod sweep;
@@ -23,6 +25,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use self::schedule::Schedule;
 use crate::clock::Millis;
 use crate::ids::{CheckId, UserId};
 use crate::limits::Tier;
@@ -86,8 +89,9 @@ pub struct Check {
     pub tags: Vec<String>,
     /// Free text.
     pub description: String,
-    /// Seconds between pings.
-    pub period_seconds: i64,
+    /// When it expects its pings.
+    #[sqlx(flatten, try_from = "schedule::Columns")]
+    pub schedule: Schedule,
     /// Seconds a ping may be late.
     pub grace_seconds: i64,
     /// Seconds between start and end of a run; the grace if unset.
@@ -113,10 +117,14 @@ pub struct Check {
     pub last_log_at: Option<Millis>,
     /// A start that nothing has ended yet.
     pub started_at: Option<Millis>,
+    /// What the schedule counts from: the last success, or the end of a pause.
+    pub counted_from: Option<Millis>,
     /// When the next ping is due.
     pub due_at: Option<Millis>,
     /// When it goes down without one.
     pub deadline_at: Option<Millis>,
+    /// The earliest deadline of its runs that have an id and have not ended.
+    pub runs_deadline_at: Option<Millis>,
     /// Pings refused by the floor.
     pub rejected_count: i64,
     /// The last of them.
@@ -151,12 +159,7 @@ impl Refusal {
 
     /// `unknown_field`.
     pub fn unknown(field: &str) -> Self {
-        let message = match field {
-            "cron" | "timezone" => {
-                "Schedules by the time of day (cron) are not available yet. Give a period instead.".to_owned()
-            }
-            _ => format!("The field {field:?} is not known here."),
-        };
+        let message = format!("The field {field:?} is not known here.");
         Self { code: "unknown_field".to_owned(), message, field: Some(field.to_owned()) }
     }
 

@@ -7,8 +7,8 @@
 use std::time::Duration;
 
 use super::history::{Kind, Reason};
-use super::status::{Times, is_paused};
-use super::store::{flips, pings};
+use super::status::{Times, end_of_run, is_paused};
+use super::store::{flips, pings, runs};
 use super::{Check, CheckError, Refusal, Status};
 use crate::clock::{Millis, SharedClock};
 use crate::db::{Db, DbError, Tx};
@@ -114,9 +114,9 @@ async fn decide(tx: &mut Tx, Arrival { id, key, ping, clock }: &Arrival) -> Resu
     let check = pings::find_for_ping(tx, key).await?.ok_or(Undone::UnknownKey)?;
     // Read only now that the check is ours: a ping that waited for the sweep is not dated before the sweep.
     let now = clock.now();
-    let times = times_after(&check, ping.kind, now);
+    let after = after(tx, &check, ping, now).await?;
     let mut verdict = pings::Verdict { id, check: &check.id, at: now, accepted: true, duration_ms: None };
-    if !pings::accept(tx, ping.kind, &check, times, now).await? {
+    if !pings::accept(tx, ping.kind, &check, after, now).await? {
         if is_paused(&check, now) {
             verdict.accepted = false;
             return Ok(note(tx, verdict, &check, ping).await?);
@@ -132,6 +132,7 @@ async fn decide(tx: &mut Tx, Arrival { id, key, ping, clock }: &Arrival) -> Resu
         }
         flips::insert_flip(tx, &check.id, flip, now).await?;
     }
+    follow_run(tx, &check, ping, now).await?;
     if let Some(start) = start_of(tx, &check, ping).await? {
         verdict.duration_ms = Some((now.0 - start.0).max(0));
     }
@@ -139,12 +140,44 @@ async fn decide(tx: &mut Tx, Arrival { id, key, ping, clock }: &Arrival) -> Resu
     Ok(Outcome::Accepted)
 }
 
-fn times_after(check: &Check, kind: Kind, now: Millis) -> Times {
-    match kind {
-        Kind::Success => Times::after_success(check, now),
-        Kind::Fail => Times::after_fail(check),
-        Kind::Start => Times::after_start(check, now),
-        Kind::Log => Times { due_at: check.due_at, deadline_at: check.deadline_at },
+/// What `ping` leaves behind in the row if it is accepted.
+async fn after(tx: &mut Tx, check: &Check, ping: &Ping, now: Millis) -> Result<pings::After, DbError> {
+    // Runs with ids are rare, and are only looked at if there are any.
+    if ping.kind == Kind::Start && ping.rid.is_some() {
+        runs::make_room(tx, &check.id).await?;
+    }
+    let others = match (&ping.rid, ping.kind) {
+        (Some(rid), Kind::Success | Kind::Fail | Kind::Start) => runs::find_deadline(tx, &check.id, rid).await?,
+        (None, _) | (_, Kind::Log) => check.runs_deadline_at,
+    };
+    // A run that became late while the check was down has nothing more to tell.
+    let others = others.filter(|deadline| check.status != Status::Down || *deadline > now);
+    let (times, runs_deadline_at, started_at) = match ping.kind {
+        Kind::Success => (Times::after_success(check, others, now), others, None),
+        Kind::Fail => (Times::after_fail(check), others, None),
+        Kind::Start => {
+            let times = Times::after_start(check, others, now);
+            match ping.rid {
+                None => (times, others, Some(now)),
+                Some(_) => {
+                    let own = end_of_run(check, now, check.due_at);
+                    (times, Some(others.map_or(own, |others| own.min(others))), check.started_at)
+                }
+            }
+        }
+        Kind::Log => (Times::unchanged(check), check.runs_deadline_at, check.started_at),
+    };
+    Ok(pings::After { times, runs_deadline_at, started_at })
+}
+
+/// Begins or ends the run that an accepted `ping` names.
+async fn follow_run(tx: &mut Tx, check: &Check, ping: &Ping, now: Millis) -> Result<(), DbError> {
+    match (ping.kind, &ping.rid) {
+        (Kind::Start, Some(rid)) => {
+            runs::begin_run(tx, &check.id, rid, now, end_of_run(check, now, check.due_at)).await
+        }
+        (Kind::Success | Kind::Fail, Some(rid)) => runs::end_run(tx, &check.id, rid).await,
+        (Kind::Log, _) | (_, None) => Ok(()),
     }
 }
 

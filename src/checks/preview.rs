@@ -4,13 +4,16 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::config::Settings;
-use super::status::{Times, is_paused};
+use super::floor::floor_seconds;
+use super::schedule::Schedule;
+use super::status::{Times, is_paused, next_due};
 use super::store::Account;
 use super::tools::ProposalKind;
 use super::values::Seconds;
-use super::words::{every, list, moment, span};
+use super::words::{list, local_moment, moment, span};
 use super::{Check, Status};
 use crate::clock::Millis;
+use crate::limits::Tier;
 
 /// What a person is shown of a change, as plain text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -44,10 +47,14 @@ impl Change {
     }
 }
 
-pub(super) fn create(settings: &Settings, account: &Account) -> Preview {
+/// Runs that a card names.
+const NEXT_RUNS: usize = 5;
+
+pub(super) fn create(settings: &Settings, schedule: &Schedule, account: &Account, now: Millis) -> Preview {
     let fields = [
         ("name", Some(settings.name.to_string())),
-        ("schedule", Some(every(settings.period_seconds.get()))),
+        ("schedule", Some(schedule_words(schedule))),
+        ("next runs", next_runs(schedule, account.tier, now)),
         ("grace", Some(span(settings.grace_seconds.get()))),
         ("longest run", settings.max_runtime_seconds.map(Seconds::get).map(span)),
         ("tags", quoted(settings.tags.as_slice())),
@@ -60,7 +67,7 @@ pub(super) fn create(settings: &Settings, account: &Account) -> Preview {
         title: format!("Create {}", settings.name),
         summary: format!(
             "It expects a ping {}, and goes down when one is {} late. It waits for its first ping.",
-            every(settings.period_seconds.get()),
+            schedule.words(),
             span(settings.grace_seconds.get())
         ),
         changes,
@@ -72,14 +79,22 @@ pub(super) fn create(settings: &Settings, account: &Account) -> Preview {
 pub(super) fn update(before: &Check, after: &Check, now: Millis) -> Preview {
     let fields = [
         ("name", Some(before.name.clone()), Some(after.name.clone())),
-        ("schedule", Some(every(before.period_seconds)), Some(every(after.period_seconds))),
+        ("schedule", Some(schedule_words(&before.schedule)), Some(schedule_words(&after.schedule))),
         ("grace", Some(span(before.grace_seconds)), Some(span(after.grace_seconds))),
         ("longest run", before.max_runtime_seconds.map(span), after.max_runtime_seconds.map(span)),
         ("tags", quoted(&before.tags), quoted(&after.tags)),
         ("description", unless_empty(&before.description), unless_empty(&after.description)),
     ];
     let changed = fields.into_iter().filter(|(_, before, after)| before != after);
-    let moves_times = before.period_seconds != after.period_seconds
+    let changed = changed.map(|(field, before, after)| Change::new(field, before, after));
+    let runs = (before.schedule != after.schedule).then(|| {
+        Change::new(
+            "next runs",
+            next_runs(&before.schedule, before.tier, now),
+            next_runs(&after.schedule, after.tier, now),
+        )
+    });
+    let moves_times = before.schedule != after.schedule
         || before.grace_seconds != after.grace_seconds
         || before.max_runtime_seconds != after.max_runtime_seconds;
     let mut warnings = Vec::new();
@@ -91,7 +106,7 @@ pub(super) fn update(before: &Check, after: &Check, now: Millis) -> Preview {
     Preview {
         title: format!("Change {}", before.name),
         summary,
-        changes: changed.map(|(field, before, after)| Change::new(field, before, after)).collect(),
+        changes: changed.chain(runs.filter(|runs| runs.before != runs.after)).collect(),
         warnings,
         destructive: ProposalKind::UpdateCheck.is_destructive(),
     }
@@ -100,7 +115,7 @@ pub(super) fn update(before: &Check, after: &Check, now: Millis) -> Preview {
 /// Whether the edit flips the check now, and what it waits for then.
 fn after_edit(before: &Check, after: &Check, now: Millis, warnings: &mut Vec<String>) -> String {
     let name = &before.name;
-    let times = Times::after_edit(before, after, now);
+    let times = Times::after_edit(after, now);
     if is_paused(before, now) {
         return format!("{name} stays {}.", state_words(before, now));
     }
@@ -159,8 +174,8 @@ pub(super) fn resume(check: &Check, now: Millis) -> Preview {
     let summary = match check.status {
         Status::New => format!("{name} is watched again and waits for its first ping."),
         Status::Up => format!(
-            "{name} is watched again. The next ping is due {} after you confirm, and may be {} late.",
-            span(check.period_seconds.max(super::config::floor_seconds(check.tier))),
+            "{name} is watched again. The next ping is due {}, and may be {} late.",
+            due_after_confirmation(check, now),
             span(check.grace_seconds)
         ),
         Status::Down => format!("{name} is watched again. It stays down until its next success ping."),
@@ -243,6 +258,30 @@ pub(super) fn rotate(check: &Check, now: Millis) -> Preview {
         )],
         warnings,
         destructive: ProposalKind::RotatePingKey.is_destructive(),
+    }
+}
+
+/// An expression's words may leave it open what it says to the letter, so both are shown.
+fn schedule_words(schedule: &Schedule) -> String {
+    let words = schedule.words();
+    match schedule.cron() {
+        Some(cron) if !words.contains(cron) => format!("{words}: {cron}"),
+        _ => words,
+    }
+}
+
+/// The next runs of a schedule by the clock, on that clock and in UTC.
+fn next_runs(schedule: &Schedule, tier: Tier, now: Millis) -> Option<String> {
+    let timetable = schedule.timetable()?;
+    let runs = schedule.upcoming(now, tier.floor(), NEXT_RUNS);
+    Some(runs.into_iter().map(|run| local_moment(run, now, &timetable.zone)).collect::<Vec<_>>().join("; "))
+}
+
+fn due_after_confirmation(check: &Check, now: Millis) -> String {
+    match (check.schedule.period_seconds(), next_due(check, now)) {
+        (Some(period), _) => format!("{} after you confirm", span(period.max(floor_seconds(check.tier)))),
+        (None, Some(due)) => format!("at {}", moment(due, now)),
+        (None, None) => "at no time in sight".to_owned(),
     }
 }
 

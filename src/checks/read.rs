@@ -3,7 +3,8 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::config::{floor_seconds, from_object};
+use super::config::from_object;
+use super::floor::floor_seconds;
 use super::history::FlipView;
 use super::status::derive;
 use super::store::pings::list_pings;

@@ -77,7 +77,9 @@ fn settings(name: &str, period: i64, grace: i64, tags: &[&str], description: &st
     let wrong = |message| Refusal::invalid("name", message);
     Ok(Settings {
         name: CheckName::try_from(name.to_owned()).map_err(wrong)?,
-        period_seconds: Seconds::try_from(period).map_err(wrong)?,
+        period_seconds: Some(Seconds::try_from(period).map_err(wrong)?),
+        cron: None,
+        timezone: None,
         grace_seconds: Seconds::try_from(grace).map_err(wrong)?,
         max_runtime_seconds: None,
         tags: Tags::try_from(tags.iter().map(|tag| (*tag).to_owned()).collect::<Vec<_>>()).map_err(wrong)?,

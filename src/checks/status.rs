@@ -25,7 +25,7 @@ pub fn derive(check: &Check, now: Millis) -> Derived {
     Derived {
         paused,
         late: !paused && check.status == Status::Up && check.due_at.is_some_and(|due| due <= now),
-        started: check.started_at.is_some(),
+        started: check.started_at.is_some() || check.runs_deadline_at.is_some(),
     }
 }
 
@@ -34,17 +34,21 @@ pub fn is_paused(check: &Check, now: Millis) -> bool {
     check.paused_at.is_some() && check.paused_until.is_none_or(|until| until > now)
 }
 
-/// The time between two pings that counts: the period, or the floor of the account's tier if that is longer.
-pub fn effective_period(check: &Check) -> Duration {
-    seconds(check.period_seconds).max(check.tier.floor())
+/// When the ping after one at `from` is due; never sooner than the floor of the account's tier.
+pub fn next_due(check: &Check, from: Millis) -> Option<Millis> {
+    check.schedule.next_after(from, check.tier.floor())
 }
 
-/// When the next ping is due, and when the check goes down without one: `due_at` and `deadline_at` of the row.
+/// What the schedule counts from, when the next ping is due, and when the check goes down without one: columns of the
+/// row.
 ///
-/// A check that is new has neither until its first ping, but a start gives it a deadline. One that is down has no
-/// deadline. While a pause without end is in force there is neither.
+/// A check that is new has none of them until its first ping, but a start gives it a deadline. One that is down has no
+/// deadline. While a pause without end is in force there is neither. A run with an id that has not ended in time takes
+/// the check down whatever comes between, so no deadline is later than theirs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Times {
+    /// The last success, or the end of a pause.
+    pub counted_from: Option<Millis>,
     /// When the next ping is due.
     pub due_at: Option<Millis>,
     /// When the check goes down without one.
@@ -52,43 +56,52 @@ pub struct Times {
 }
 
 impl Times {
-    /// After a success at `now`, from whatever state: the run is over and the next one is a period away.
-    pub fn after_success(check: &Check, now: Millis) -> Self {
-        Self::counted_from(check, now)
+    /// After a success at `now`, from whatever state: the run is over and the next one is a period away. `runs` is the
+    /// earliest deadline of those that go on.
+    pub fn after_success(check: &Check, runs: Option<Millis>, now: Millis) -> Self {
+        Self::counted_from(check, now).no_later_than(runs)
+    }
+
+    /// After a ping that leaves the schedule alone, or a fail, which leaves it for the next success: down has no
+    /// deadline.
+    pub fn unchanged(check: &Check) -> Self {
+        Self { counted_from: check.counted_from, due_at: check.due_at, deadline_at: check.deadline_at }
     }
 
     /// After a fail, from whatever state: down has no deadline.
     pub fn after_fail(check: &Check) -> Self {
-        Self { due_at: check.due_at, deadline_at: None }
+        Self { deadline_at: None, ..Self::unchanged(check) }
     }
 
     /// After a start at `now`: the run may take its time, but no later than the check would have gone down anyway.
-    pub fn after_start(check: &Check, now: Millis) -> Self {
+    /// `runs` is the earliest deadline of the other ones.
+    pub fn after_start(check: &Check, runs: Option<Millis>, now: Millis) -> Self {
         let deadline_at = match check.status {
             Status::Down => None,
             Status::New | Status::Up => Some(end_of_run(check, now, check.due_at)),
         };
-        Self { due_at: check.due_at, deadline_at }
+        let after = Self { deadline_at, ..Self::unchanged(check) };
+        if check.status == Status::Down { after } else { after.no_later_than(runs) }
     }
 
-    /// After an edit at `now` (or a change of tier, which changes the floor): counted from where the old times were
-    /// counted from. `after` is the row as the edit returned it, still with the old times; of `before` only the period
-    /// matters. What the edit makes late goes down at the edit, not before it.
-    pub fn after_edit(before: &Check, after: &Check, now: Millis) -> Self {
-        let due_at = after.due_at.map(|due| due.minus(effective_period(before)).plus(effective_period(after)));
+    /// After an edit at `now`: counted from where the old times were. `after` is the row with the edit made, still
+    /// with the old times. What the edit makes late goes down at the edit, not before it.
+    pub fn after_edit(after: &Check, now: Millis) -> Self {
+        let counted = after.counted_from.filter(|_| after.due_at.is_some());
+        let due_at = counted.map_or(after.due_at, |from| next_due(after, from));
         let deadline_at = after.deadline_at.map(|old| {
             let new = match (after.started_at, due_at) {
                 (Some(start), _) => end_of_run(after, start, due_at),
                 (None, Some(due)) => due.plus(seconds(after.grace_seconds)),
                 (None, None) => old,
             };
-            new.max(old.min(now))
+            earlier(new, after.runs_deadline_at).max(old.min(now))
         });
-        Self { due_at, deadline_at }
+        Self { counted_from: after.counted_from, due_at, deadline_at }
     }
 
     /// After a pause that ends by itself at `until`, or never. Both times count from that end, so that nothing has to
-    /// happen then. Pausing forgets an open start: store `started_at` as NULL with these.
+    /// happen then. Pausing forgets open runs: store `started_at` as NULL with these, and no run.
     pub fn after_pause(check: &Check, until: Option<Millis>) -> Self {
         until.map_or_else(Self::default, |until| Self::after_resume(check, until))
     }
@@ -102,14 +115,23 @@ impl Times {
     }
 
     fn counted_from(check: &Check, from: Millis) -> Self {
-        let due = from.plus(effective_period(check));
-        Self { due_at: Some(due), deadline_at: Some(due.plus(seconds(check.grace_seconds))) }
+        let due_at = next_due(check, from);
+        let deadline_at = due_at.map(|due| due.plus(seconds(check.grace_seconds)));
+        Self { counted_from: Some(from), due_at, deadline_at }
     }
+
+    fn no_later_than(self, runs: Option<Millis>) -> Self {
+        Self { deadline_at: self.deadline_at.map(|own| earlier(own, runs)).or(runs), ..self }
+    }
+}
+
+fn earlier(one: Millis, other: Option<Millis>) -> Millis {
+    other.map_or(one, |other| one.min(other))
 }
 
 /// `min(due, start) + max_runtime`, or the grace if there is none. A late start with a run shorter than the grace has
 /// its full run within the grace: otherwise a start in time could already be too late.
-fn end_of_run(check: &Check, start: Millis, due: Option<Millis>) -> Millis {
+pub fn end_of_run(check: &Check, start: Millis, due: Option<Millis>) -> Millis {
     let grace = seconds(check.grace_seconds);
     let run = check.max_runtime_seconds.map_or(grace, seconds);
     let end = start.plus(run);
@@ -124,6 +146,7 @@ fn seconds(count: i64) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::checks::schedule::{Cron, Schedule, Timetable, Zone};
     use crate::ids::{CheckId, UserId};
     use crate::limits::Tier;
 
@@ -132,14 +155,14 @@ mod tests {
         Millis(seconds * 1000)
     }
 
-    fn times(due: impl Into<Option<i64>>, deadline: impl Into<Option<i64>>) -> Times {
-        Times { due_at: due.into().map(at), deadline_at: deadline.into().map(at) }
+    fn times(from: i64, due: i64, deadline: i64) -> Times {
+        Times { counted_from: Some(at(from)), due_at: Some(at(due)), deadline_at: Some(at(deadline)) }
     }
 
     /// Period 600 s, grace 100 s, last success at 0: due at 600, down at 700.
     fn check(status: Status) -> Check {
-        let Times { due_at, deadline_at } = match status {
-            Status::Up => times(600, 700),
+        let Times { counted_from, due_at, deadline_at } = match status {
+            Status::Up => times(0, 600, 700),
             Status::New | Status::Down => Times::default(),
         };
         Check {
@@ -150,7 +173,7 @@ mod tests {
             name: String::new(),
             tags: Vec::new(),
             description: String::new(),
-            period_seconds: 600,
+            schedule: Schedule::Every(600),
             grace_seconds: 100,
             max_runtime_seconds: None,
             status,
@@ -163,8 +186,10 @@ mod tests {
             last_start_at: None,
             last_log_at: None,
             started_at: None,
+            counted_from,
             due_at,
             deadline_at,
+            runs_deadline_at: None,
             rejected_count: 0,
             last_rejected_at: None,
             created_at: at(0),
@@ -175,8 +200,9 @@ mod tests {
     fn a_success_is_followed_by_the_longer_of_period_and_floor() {
         for (tier, period, due) in [(Tier::Pro, 600, 1_600), (Tier::Free, 60, 1_300), (Tier::Pro, 60, 1_060)] {
             for status in [Status::New, Status::Up, Status::Down] {
-                let check = Check { tier, period_seconds: period, ..check(status) };
-                assert_eq!(Times::after_success(&check, at(1_000)), times(due, due + 100), "{tier} {period} {status}");
+                let check = Check { tier, schedule: Schedule::Every(period), ..check(status) };
+                let after = Times::after_success(&check, None, at(1_000));
+                assert_eq!(after, times(1_000, due, due + 100), "{tier} {period} {status}");
             }
         }
     }
@@ -199,43 +225,69 @@ mod tests {
         ];
         for (status, start, max_runtime_seconds, deadline) in table {
             let check = Check { max_runtime_seconds, ..check(status) };
-            let after = Times::after_start(&check, at(start));
+            let after = Times::after_start(&check, None, at(start));
             assert_eq!(after.deadline_at, deadline.map(at), "{status} {start} {max_runtime_seconds:?}");
             assert_eq!(after.due_at, check.due_at);
         }
     }
 
     #[test]
+    fn no_deadline_is_later_than_that_of_a_run_that_goes_on() {
+        let up = check(Status::Up);
+        let deadline = |times: Times| times.deadline_at;
+        assert_eq!(deadline(Times::after_success(&up, Some(at(900)), at(500))), Some(at(900)));
+        assert_eq!(deadline(Times::after_success(&up, Some(at(9_000)), at(500))), Some(at(1_200)));
+        assert_eq!(deadline(Times::after_success(&up, Some(at(400)), at(500))), Some(at(400)), "late already");
+        assert_eq!(deadline(Times::after_start(&up, Some(at(250)), at(200))), Some(at(250)));
+        assert_eq!(deadline(Times::after_start(&check(Status::Down), Some(at(250)), at(200))), None);
+        let run = Check { runs_deadline_at: Some(at(650)), deadline_at: Some(at(650)), ..up };
+        assert_eq!(deadline(Times::after_edit(&Check { grace_seconds: 1_000, ..run }, at(50))), Some(at(650)));
+    }
+
+    #[test]
     fn an_edit_counts_from_where_the_old_times_did() {
         let up = check(Status::Up);
-        let edit = |period_seconds, grace_seconds| Check { period_seconds, grace_seconds, ..up.clone() };
-        assert_eq!(Times::after_edit(&up, &edit(600, 100), at(50)), times(600, 700));
-        assert_eq!(Times::after_edit(&up, &edit(1_200, 60), at(50)), times(1_200, 1_260));
+        let edit = |period, grace_seconds| Check { schedule: Schedule::Every(period), grace_seconds, ..up.clone() };
+        assert_eq!(Times::after_edit(&edit(600, 100), at(50)), times(0, 600, 700));
+        assert_eq!(Times::after_edit(&edit(1_200, 60), at(50)), times(0, 1_200, 1_260));
         // Now late: down at the edit, not in the past.
-        assert_eq!(Times::after_edit(&up, &edit(60, 60), at(500)), times(60, 500));
+        assert_eq!(Times::after_edit(&edit(60, 60), at(500)), times(0, 60, 500));
         // Its deadline had passed before the edit, which does not help.
-        assert_eq!(Times::after_edit(&up, &edit(60, 60), at(900)), times(60, 700));
+        assert_eq!(Times::after_edit(&edit(60, 60), at(900)), times(0, 60, 700));
         // A larger floor.
         let free = Check { tier: Tier::Free, ..edit(60, 100) };
-        assert_eq!(Times::after_edit(&edit(60, 100), &free, at(50)), times(840, 940));
+        assert_eq!(Times::after_edit(&free, at(50)), times(0, 300, 400));
         // An open run keeps its start.
         let run = Check { started_at: Some(at(200)), deadline_at: Some(at(300)), ..up.clone() };
-        let longer = Check { max_runtime_seconds: Some(3_600), ..run.clone() };
-        assert_eq!(Times::after_edit(&run, &longer, at(250)), times(600, 3_800));
+        let longer = Check { max_runtime_seconds: Some(3_600), ..run };
+        assert_eq!(Times::after_edit(&longer, at(250)), times(0, 600, 3_800));
         // What has no times gets none.
         for status in [Status::New, Status::Down] {
-            let without = check(status);
-            let after = Check { period_seconds: 60, ..without.clone() };
-            assert_eq!(Times::after_edit(&without, &after, at(50)), Times::default());
+            let after = Check { schedule: Schedule::Every(60), ..check(status) };
+            assert_eq!(Times::after_edit(&after, at(50)), Times::default());
         }
+    }
+
+    #[test]
+    fn a_schedule_by_the_clock_is_due_at_its_next_time() {
+        let nightly =
+            Timetable { cron: Cron::parse("30 2 * * *").unwrap(), zone: Zone::parse("Europe/Berlin").unwrap() };
+        let day = |text: &str| Millis::parse(text).unwrap();
+        let check = Check { schedule: Schedule::At(nightly), ..check(Status::Up) };
+        let after = Times::after_success(&check, None, day("2027-03-27T01:31:00Z"));
+        // The clock is put forward over 02:30 that night: the job runs right after.
+        assert_eq!(after.due_at, Some(day("2027-03-28T01:00:00Z")));
+        assert_eq!(after.deadline_at, Some(day("2027-03-28T01:01:40Z")));
+        let winter = Times::after_success(&check, None, day("2026-12-01T12:00:00Z"));
+        assert_eq!(winter.due_at, Some(day("2026-12-02T01:30:00Z")));
     }
 
     #[test]
     fn a_pause_takes_the_deadline_away_and_its_end_starts_the_period_again() {
         let up = check(Status::Up);
         assert_eq!(Times::after_pause(&up, None), Times::default());
-        assert_eq!(Times::after_pause(&up, Some(at(5_000))), times(5_600, 5_700));
-        assert_eq!(Times::after_resume(&up, at(5_000)), times(5_600, 5_700));
+        assert_eq!(Times::after_pause(&up, Some(at(5_000))), times(5_000, 5_600, 5_700));
+        assert_eq!(Times::after_resume(&up, at(5_000)), times(5_000, 5_600, 5_700));
         for status in [Status::New, Status::Down] {
             assert_eq!(Times::after_pause(&check(status), Some(at(5_000))), Times::default());
             assert_eq!(Times::after_resume(&check(status), at(5_000)), Times::default());

@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 use super::Status;
 use super::history::Reason;
 use super::store::flips::{self, Flip, Late};
+use super::store::runs;
 use crate::clock::{Clock, Millis, SharedClock};
 use crate::db::{Db, DbError};
 use crate::telemetry::SWEPT;
@@ -42,6 +43,9 @@ async fn flip_late(db: &Db, late: Late, now: Millis) -> Result<bool, DbError> {
                 return Ok(false);
             }
             let flip = Flip { from: late.status, to: Status::Down, reason: Reason::Timeout, at: late.deadline_at };
+            // A run that was late is told of now, and not again.
+            let runs_deadline_at = runs::forget_late(tx, &late.id, Some(now)).await?;
+            runs::store_deadline(tx, &late.id, runs_deadline_at).await?;
             flips::insert_flip(tx, &late.id, flip, now).await?;
             Ok(true)
         })

@@ -119,19 +119,23 @@ pub fn tool_schema(tool: Tool) -> Value {
         Tool::Propose(ProposalKind::CreateCheck) => object(
             &json!({
                 "name": text(100, "Unique within the account."),
-                "period_seconds": seconds("Seconds between two pings."),
-                "grace_seconds": seconds("Seconds that a ping may be late. Left out: the period, at most 3600."),
+                "period_seconds": seconds("Seconds between two pings. Either this or cron."),
+                "cron": cron(),
+                "timezone": timezone(),
+                "grace_seconds": seconds("Seconds that a ping may be late. Left out: the shortest time between two pings, at most 3600."),
                 "max_runtime_seconds": seconds("Seconds that a run may take from its start ping. Left out: the grace."),
                 "tags": tags(),
                 "description": description(),
             }),
-            &["name", "period_seconds"],
+            &["name"],
         ),
         Tool::Propose(ProposalKind::UpdateCheck) => object(
             &json!({
                 "check": check(),
                 "name": text(100, "A new name."),
-                "period_seconds": seconds("Seconds between two pings."),
+                "period_seconds": seconds("Seconds between two pings, in place of any schedule there is."),
+                "cron": cron(),
+                "timezone": timezone(),
                 "grace_seconds": seconds("Seconds that a ping may be late."),
                 "max_runtime_seconds": {"type": ["integer", "null"], "minimum": 60, "maximum": 31_536_000,
                     "description": "Seconds that a run may take from its start ping; null takes the limit away."},
@@ -159,6 +163,17 @@ fn object(properties: &Value, required: &[&str]) -> Value {
 
 fn check() -> Value {
     json!({"type": "string", "description": "The check's id, or its exact name."})
+}
+
+fn cron() -> Value {
+    text(
+        200,
+        "Five fields as Debian's cron reads them, or an alias such as @daily: minute, hour, day of month, month, day of week.",
+    )
+}
+
+fn timezone() -> Value {
+    text(60, "The IANA zone of the cron times, such as Europe/Berlin. Left out: UTC.")
 }
 
 fn until() -> Value {

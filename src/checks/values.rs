@@ -133,6 +133,11 @@ impl Seconds {
         self.0
     }
 
+    /// The nearest number that is allowed.
+    pub fn nearest(seconds: i64) -> Self {
+        Self(seconds.clamp(MIN_SECONDS, MAX_SECONDS))
+    }
+
     /// This, or `most` (itself at least a minute) if this is more.
     #[must_use]
     pub fn at_most(self, most: i64) -> Self {

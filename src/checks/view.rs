@@ -24,11 +24,11 @@ pub struct CheckView {
     pub tags: Vec<String>,
     /// What it watches.
     pub description: String,
-    /// Seconds between two pings.
-    pub period_seconds: i64,
-    /// Always null.
+    /// Seconds between two pings; null if it goes by the clock.
+    pub period_seconds: Option<i64>,
+    /// The cron expression, if it goes by the clock.
     pub cron: Option<String>,
-    /// Always null.
+    /// The zone of that clock.
     pub timezone: Option<String>,
     /// Seconds that a ping may be late.
     pub grace_seconds: i64,
@@ -78,9 +78,9 @@ impl CheckView {
             name: check.name,
             tags: check.tags,
             description: check.description,
-            period_seconds: check.period_seconds,
-            cron: None,
-            timezone: None,
+            period_seconds: check.schedule.period_seconds(),
+            cron: check.schedule.cron().map(str::to_owned),
+            timezone: check.schedule.zone().map(str::to_owned),
             grace_seconds: check.grace_seconds,
             max_runtime_seconds: check.max_runtime_seconds,
             status: check.status,
@@ -106,7 +106,7 @@ pub struct Line {
     started: bool,
     paused_at: Option<Millis>,
     paused_until: Option<Millis>,
-    period_seconds: i64,
+    period_seconds: Option<i64>,
     cron: Option<String>,
     timezone: Option<String>,
     grace_seconds: i64,

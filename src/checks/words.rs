@@ -2,6 +2,7 @@
 
 use jiff::tz::Offset;
 
+use super::schedule::Zone;
 use crate::clock::Millis;
 
 /// `1 check`, `3 checks`.
@@ -28,6 +29,12 @@ pub fn every(seconds: i64) -> String {
     }
 }
 
+/// With a capital letter, to begin a sentence.
+pub fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// Names in a row, at most ten of them: `3 checks: a, b, c`, and just `a` for one.
 pub fn list<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
     const SHOWN: usize = 10;
@@ -45,6 +52,17 @@ pub fn moment(at: Millis, now: Millis) -> String {
     let (at, now) = (Offset::UTC.to_datetime(at.timestamp()), Offset::UTC.to_datetime(now.timestamp()));
     let time = if at.second() == 0 { at.strftime("%H:%M") } else { at.strftime("%H:%M:%S") };
     if at.date() == now.date() { format!("{time} UTC") } else { format!("{} {time} UTC", at.date()) }
+}
+
+/// A moment on the clock of a zone, and in UTC unless that is the same: `2026-12-02 02:30 (01:30 UTC)`.
+pub fn local_moment(at: Millis, now: Millis, zone: &Zone) -> String {
+    let there = zone.rules().to_datetime(at.timestamp());
+    let utc = Offset::UTC.to_datetime(at.timestamp());
+    if there == utc {
+        return moment(at, now);
+    }
+    let date = if there.date() == utc.date() { String::new() } else { format!("{} ", utc.date()) };
+    format!("{} {} ({date}{} UTC)", there.date(), there.strftime("%H:%M"), utc.strftime("%H:%M"))
 }
 
 #[cfg(test)]

@@ -101,7 +101,7 @@ on_both! {
             (Method::POST, all, json!({"name": "c\u{202e}", "period_seconds": 300}), 422, "invalid_field", "name"),
             (Method::POST, all, with("tags", json!(["\u{0}"])), 422, "invalid_field", "tags"),
             (Method::POST, all, with("status", json!("up")), 422, "unknown_field", "status"),
-            (Method::POST, all, with("cron", json!("* * * * *")), 422, "unknown_field", "cron"),
+            (Method::POST, all, with("cron", json!("* * * * *")), 422, "invalid_field", "cron"),
             (edit.clone(), &path, json!({"name": "b"}), 409, "name_taken", "name"),
             (edit.clone(), &path, json!({"name": "c", "config_version": 7}), 409, "check_changed", ""),
             (edit.clone(), &path, json!({"config_version": "1"}), 422, "invalid_field", "config_version"),

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use flatline::checks::apply::{Applied, Effect, Pinned, apply};
 use flatline::checks::config::from_object;
+use flatline::checks::schedule::Schedule;
 use flatline::checks::{Check, CheckError, Refusal, Status, store};
 use flatline::clock::Millis;
 use flatline::db::Db;
@@ -44,7 +45,7 @@ pub async fn run(db: &Db, now: Millis, owner: &UserId, effect: Effect) -> Result
 pub fn create(spec: Value) -> Effect {
     let Value::Object(spec) = spec else { panic!("not an object") };
     let spec: flatline::checks::config::CheckSpec = from_object(spec).expect("a spec");
-    Effect::CreateCheck { settings: spec.settle() }
+    Effect::CreateCheck { settings: spec.settle(NOW).unwrap() }
 }
 
 /// `update_check`.
@@ -75,7 +76,8 @@ pub async fn count(db: &Db, owner: &UserId) -> (i64, i64) {
 /// Makes `check` what a success at `at` makes of it.
 async fn put_up(db: &Db, check: &CheckId, at: Millis) {
     let sql =
-        "UPDATE checks SET status = 'up', last_ping_at = $2, last_success_at = $2, due_at = $2 + period_seconds * 1000,
+        "UPDATE checks SET status = 'up', last_ping_at = $2, last_success_at = $2, counted_from = $2,
+        due_at = $2 + period_seconds * 1000,
         deadline_at = $2 + (period_seconds + grace_seconds) * 1000 WHERE id = $1";
     on_db!(db.autocommit(), pool => sqlx::query(sql).bind(check).bind(at).execute(pool).await.map(|_| ()))
         .expect("put up");
@@ -152,7 +154,7 @@ on_both! {
         assert_eq!(edited.message, "Updated a, now named b");
         let after = find(&fresh.db, &owner, &before.id).await;
         assert_eq!((after.name.as_str(), after.description.as_str()), ("b", "two\nlines"));
-        assert_eq!((after.period_seconds, after.grace_seconds, after.max_runtime_seconds), (3_600, 600, Some(900)));
+        assert_eq!((after.schedule, after.grace_seconds, after.max_runtime_seconds), (Schedule::Every(3_600), 600, Some(900)));
         assert_eq!((&after.tags, &after.ping_key, after.config_version), (&before.tags, &before.ping_key, 3));
         let changes = json!({"max_runtime_seconds": null});
         run(&fresh.db, NOW, &owner, update(&before.id, None, changes)).await.expect("edited");
@@ -171,7 +173,7 @@ on_both! {
         assert_eq!(code(json!({"period_seconds": 299})).await, "invalid_field");
         assert_eq!(code(json!({"period_seconds": 300, "grace_seconds": 299})).await, "invalid_field");
         let after = find(&fresh.db, &owner, &check.id).await;
-        assert_eq!((after.name.as_str(), after.period_seconds, after.config_version), ("a", 3_600, 1));
+        assert_eq!((after.name.as_str(), after.schedule, after.config_version), ("a", Schedule::Every(3_600), 1));
         run(&fresh.db, NOW, &owner, update(&check.id, None, json!({"name": "a"}))).await.expect("its own name is free");
         let same = find(&fresh.db, &owner, &check.id).await;
         assert_eq!(same.config_version, 1, "what changes nothing makes no proposal stale");
@@ -283,7 +285,7 @@ on_both! {
         }
         let same = find(&fresh.db, &owner, &check.id).await;
         assert_eq!((same.name.as_str(), same.config_version, same.paused_at), ("a", 1, None));
-        assert_eq!((same.period_seconds, &same.ping_key), (3_600, &check.ping_key));
+        assert_eq!((same.schedule, &same.ping_key), (Schedule::Every(3_600), &check.ping_key));
         assert_eq!(count(&fresh.db, &owner).await, (2, 2));
     }
 

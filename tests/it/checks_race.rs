@@ -5,6 +5,7 @@ use std::sync::Arc;
 use flatline::checks::apply::{Applied, Effect};
 use flatline::checks::history::Kind as PingKind;
 use flatline::checks::ping::{Outcome, Ping, ping};
+use flatline::checks::schedule::Schedule;
 use flatline::checks::{Refusal, store};
 use flatline::clock::{ManualClock, Millis, SharedClock};
 use flatline::db::{Db, open};
@@ -139,7 +140,7 @@ on_both! {
             let row = find(&fresh.db, &owner, &check.id).await;
             assert_eq!((row.name, row.tags), (format!("name {round}"), vec![format!("tag {round}")]));
             assert_eq!(row.description, format!("description {round}"));
-            assert_eq!((row.period_seconds, row.grace_seconds), (3_700 + round, 700 + round));
+            assert_eq!((row.schedule, row.grace_seconds), (Schedule::Every(3_700 + round), 700 + round));
             assert_eq!((row.max_runtime_seconds, row.paused_until), (Some(60 + round), until));
             assert_eq!(row.config_version, 1 + 7 * (round + 1));
         }

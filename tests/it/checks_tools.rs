@@ -111,7 +111,7 @@ on_both! {
             (ProposalKind::CreateCheck, json!({"name": "a", "period_seconds": 3_600}), "name_taken"),
             (ProposalKind::CreateCheck, json!({"name": "c", "period_seconds": 60}), "invalid_field"),
             (ProposalKind::CreateCheck, tight, "invalid_field"),
-            (ProposalKind::CreateCheck, json!({"name": "c", "cron": "* * * * *"}), "unknown_field"),
+            (ProposalKind::CreateCheck, json!({"name": "c", "cron": "* * * * *"}), "invalid_field"),
             (ProposalKind::CreateCheck, json!({"name": "c\u{200b}", "period_seconds": 300}), "invalid_field"),
             (ProposalKind::CreateCheck, json!({}), "invalid_field"),
             (ProposalKind::UpdateCheck, json!({"name": "c"}), "invalid_field"),

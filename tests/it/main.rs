@@ -30,6 +30,7 @@ mod race_pings;
 mod race_quota;
 mod refusals;
 mod rig;
+mod schedules;
 mod site;
 mod sweep;
 mod tiers;

@@ -15,21 +15,21 @@ fn files(database: &str) -> Vec<String> {
     names
 }
 
-/// A column: its table and name, where it stands, whether it may be NULL, whether it is in the primary key.
-type Column = (String, String, i64, bool, bool);
+/// A column: its table and name, whether it may be NULL, whether it is in the primary key. Not its place: a column that
+/// was made anew stands last in one database only, and every statement names its columns.
+type Column = (String, String, bool, bool);
 
 /// Each column with its type.
 async fn columns(db: &Db) -> BTreeMap<Column, String> {
-    let rows: Vec<(String, String, i64, bool, bool, String)> = match db.read() {
+    let rows: Vec<(String, String, bool, bool, String)> = match db.read() {
         On::Sqlite(pool) => {
-            let sql = r#"SELECT t.name, c.name, c.cid + 1, c."notnull" = 0 AND c.pk = 0, c.pk > 0, lower(c.type)
+            let sql = r#"SELECT t.name, c.name, c."notnull" = 0 AND c.pk = 0, c.pk > 0, lower(c.type)
                 FROM sqlite_schema t JOIN pragma_table_info(t.name) c
                 WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%' AND t.name <> '_sqlx_migrations'"#;
             sqlx::query_as(sql).fetch_all(pool).await.unwrap()
         }
         On::Postgres(pool) => {
-            let sql = "SELECT CAST(c.relname AS text), CAST(a.attname AS text), CAST(a.attnum AS bigint),
-                    NOT a.attnotnull, a.attnum = ANY (coalesce(p.conkey, '{}')), format_type(a.atttypid, a.atttypmod)
+            let sql = "SELECT CAST(c.relname AS text), CAST(a.attname AS text), NOT a.attnotnull, a.attnum = ANY (coalesce(p.conkey, '{}')), format_type(a.atttypid, a.atttypmod)
                 FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
                 LEFT JOIN pg_constraint p ON p.conrelid = c.oid AND p.contype = 'p'
                 WHERE c.relnamespace = CAST('public' AS regnamespace) AND c.relkind = 'r'
@@ -37,7 +37,7 @@ async fn columns(db: &Db) -> BTreeMap<Column, String> {
             sqlx::query_as(sql).fetch_all(pool).await.unwrap()
         }
     };
-    rows.into_iter().map(|(table, name, place, null, key, kind)| ((table, name, place, null, key), kind)).collect()
+    rows.into_iter().map(|(table, name, null, key, kind)| ((table, name, null, key), kind)).collect()
 }
 
 /// The names of the indexes that are not a constraint's, each with its table and whether it is unique.

@@ -3,7 +3,7 @@
 use flatline::checks::history::{Kind, Reason};
 use flatline::checks::ping::Outcome;
 use flatline::checks::status::Times;
-use flatline::checks::store::pings::accept;
+use flatline::checks::store::pings::{After, accept};
 use flatline::checks::{Check, Status};
 use flatline::db::DbError;
 use flatline::limits::Tier;
@@ -124,10 +124,11 @@ on_both! {
         let (seen, now) = (rig.row(&check).await, rig.now());
         for (status, expected) in [(Status::New, false), (Status::Down, false), (Status::Up, true)] {
             let stale = Check { status, ..seen.clone() };
-            let times = Times::after_success(&stale, now);
+            let times = Times::after_success(&stale, None, now);
+            let after = After { times, runs_deadline_at: None, started_at: None };
             let accepted: Result<bool, DbError> = rig
                 .db()
-                .write(move |tx| Box::pin(async move { accept(tx, Kind::Success, &stale, times, now).await }))
+                .write(move |tx| Box::pin(async move { accept(tx, Kind::Success, &stale, after, now).await }))
                 .await;
             assert_eq!(accepted.unwrap(), expected, "{status}");
         }

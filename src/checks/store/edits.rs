@@ -5,6 +5,7 @@ use sqlx::types::Json;
 use super::check_columns;
 use crate::checks::Check;
 use crate::checks::config::Settings;
+use crate::checks::schedule::{Cron, Zone};
 use crate::checks::values::Seconds;
 use crate::clock::Millis;
 use crate::db::{DbError, Tx};
@@ -40,14 +41,15 @@ pub async fn update_check(tx: &mut Tx, check: &Check) -> Result<bool, DbError> {
     const SQL: &str =
         "UPDATE checks SET name = $3, tags = $4, description = $5, period_seconds = $6, grace_seconds = $7,
         max_runtime_seconds = $8, ping_key = $9, paused_at = $10, paused_until = $11, started_at = $12, due_at = $13,
-        deadline_at = $14, config_version = config_version + 1
+        deadline_at = $14, cron = $15, timezone = $16, counted_from = $17, runs_deadline_at = $18, config_version = config_version + 1
         WHERE id = $1 AND account_id = $2
         AND NOT EXISTS (SELECT 1 FROM checks o WHERE o.account_id = $2 AND o.name = $3 AND o.id <> $1)";
     let rows = on_db!(tx.on(), c => sqlx::query(SQL)
         .bind(&check.id).bind(&check.account_id).bind(&check.name).bind(Json(&check.tags)).bind(&check.description)
-        .bind(check.period_seconds).bind(check.grace_seconds).bind(check.max_runtime_seconds).bind(&check.ping_key)
+        .bind(check.schedule.period_seconds()).bind(check.grace_seconds).bind(check.max_runtime_seconds).bind(&check.ping_key)
         .bind(check.paused_at).bind(check.paused_until).bind(check.started_at)
-        .bind(check.due_at).bind(check.deadline_at)
+        .bind(check.due_at).bind(check.deadline_at).bind(check.schedule.cron()).bind(check.schedule.zone())
+        .bind(check.counted_from).bind(check.runs_deadline_at)
         .execute(c).await.map(|r| r.rows_affected()))?;
     Ok(rows == 1)
 }
@@ -84,14 +86,17 @@ pub async fn hold_account(tx: &mut Tx, owner: &UserId) -> Result<(), DbError> {
 /// Inserts a new check; `false` if its name is taken.
 pub async fn insert_check(tx: &mut Tx, new: &NewCheck<'_>, now: Millis) -> Result<bool, DbError> {
     const SQL: &str =
-        "INSERT INTO checks (id, account_id, ping_key, name, tags, description, period_seconds, grace_seconds,
-        max_runtime_seconds, status, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'new', $10)
+        "INSERT INTO checks (id, account_id, ping_key, name, tags, description, period_seconds, cron, timezone,
+        grace_seconds, max_runtime_seconds, status, created_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'new', $12)
         ON CONFLICT (account_id, name) DO NOTHING";
     let NewCheck { owner, id, ping_key, settings } = new;
     let rows = on_db!(tx.on(), c => sqlx::query(SQL)
         .bind(id).bind(owner).bind(ping_key)
         .bind(settings.name.as_str()).bind(Json(&settings.tags)).bind(settings.description.as_str())
-        .bind(settings.period_seconds.get()).bind(settings.grace_seconds.get())
+        .bind(settings.period_seconds.map(Seconds::get))
+        .bind(settings.cron.as_ref().map(Cron::as_str)).bind(settings.timezone.as_ref().map(Zone::as_str))
+        .bind(settings.grace_seconds.get())
         .bind(settings.max_runtime_seconds.map(Seconds::get)).bind(now)
         .execute(c).await.map(|r| r.rows_affected()))?;
     Ok(rows == 1)

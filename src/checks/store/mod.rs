@@ -3,6 +3,7 @@
 pub mod edits;
 pub mod flips;
 pub mod pings;
+pub mod runs;
 
 use sqlx::FromRow;
 
@@ -21,10 +22,12 @@ macro_rules! check_columns {
     () => {
         "checks.id, checks.account_id, \
          (SELECT owner.tier FROM accounts owner WHERE owner.id = checks.account_id) AS tier, \
-         checks.ping_key, checks.name, checks.tags, checks.description, checks.period_seconds, checks.grace_seconds, \
+         checks.ping_key, checks.name, checks.tags, checks.description, checks.period_seconds, checks.cron, \
+         checks.timezone, checks.grace_seconds, \
          checks.max_runtime_seconds, checks.status, checks.paused_at, checks.paused_until, checks.config_version, \
          checks.last_ping_at, checks.last_success_at, checks.last_fail_at, checks.last_start_at, checks.last_log_at, \
-         checks.started_at, checks.due_at, checks.deadline_at, checks.rejected_count, checks.last_rejected_at, \
+         checks.started_at, checks.counted_from, checks.due_at, checks.deadline_at, checks.runs_deadline_at, \
+         checks.rejected_count, checks.last_rejected_at, \
          checks.created_at"
     };
 }

@@ -39,7 +39,8 @@ pub async fn is_known(db: &Db, key: &str) -> Result<bool, DbError> {
 macro_rules! accept {
     ($sets:literal, $passes:literal, $slot:literal) => {
         concat!(
-            "UPDATE checks SET due_at = $3, deadline_at = $4, ",
+            "UPDATE checks SET due_at = $3, deadline_at = $4, counted_from = $9, runs_deadline_at = $10,
+            started_at = $11, ",
             $sets,
             " FROM accounts a WHERE checks.id = $1 AND a.id = checks.account_id AND checks.status = $5
             AND (checks.paused_at IS NULL OR checks.paused_until <= $2) AND (",
@@ -56,22 +57,28 @@ macro_rules! accept {
     };
 }
 
-const SUCCESS: &str = accept!(
-    "status = 'up', last_ping_at = $2, last_success_at = $2, started_at = NULL",
-    "checks.status = 'down' OR",
-    "last_success_at"
-);
-const FAIL: &str = accept!(
-    "status = 'down', last_ping_at = $2, last_fail_at = $2, started_at = NULL",
-    "checks.status <> 'down' OR",
-    "last_fail_at"
-);
-const START: &str = accept!("last_start_at = $2, started_at = $2", "", "last_start_at");
+const SUCCESS: &str =
+    accept!("status = 'up', last_ping_at = $2, last_success_at = $2", "checks.status = 'down' OR", "last_success_at");
+const FAIL: &str =
+    accept!("status = 'down', last_ping_at = $2, last_fail_at = $2", "checks.status <> 'down' OR", "last_fail_at");
+const START: &str = accept!("last_start_at = $2", "", "last_start_at");
 const LOG: &str = accept!("last_log_at = $2", "", "last_log_at");
 
-/// Accepts a ping of `kind` on `check`, which [`find_for_ping`] returned, and writes `times`; `false`: paused or too
+/// What a ping leaves behind in its check's row, if it is accepted.
+#[derive(Debug, Clone, Copy)]
+pub struct After {
+    /// What it waits for next.
+    pub times: Times,
+    /// The earliest deadline of the runs that go on.
+    pub runs_deadline_at: Option<Millis>,
+    /// The start without an id that goes on.
+    pub started_at: Option<Millis>,
+}
+
+/// Accepts a ping of `kind` on `check`, which [`find_for_ping`] returned, and writes `after`; `false`: paused or too
 /// soon. That the status was still `check`'s is part of it, so one row is also one change of state, if it is one.
-pub async fn accept(tx: &mut Tx, kind: Kind, check: &Check, times: Times, now: Millis) -> Result<bool, DbError> {
+pub async fn accept(tx: &mut Tx, kind: Kind, check: &Check, after: After, now: Millis) -> Result<bool, DbError> {
+    let After { times, runs_deadline_at, started_at } = after;
     let sql = match kind {
         Kind::Success => SUCCESS,
         Kind::Fail => FAIL,
@@ -81,7 +88,7 @@ pub async fn accept(tx: &mut Tx, kind: Kind, check: &Check, times: Times, now: M
     let [free, pro, business] = Tier::ALL.map(|tier| i64::try_from(tier.floor().as_millis()).unwrap_or(i64::MAX));
     let rows = on_db!(tx.on(), c => sqlx::query(sql)
         .bind(&check.id).bind(now).bind(times.due_at).bind(times.deadline_at).bind(check.status.as_str())
-        .bind(free).bind(pro).bind(business)
+        .bind(free).bind(pro).bind(business).bind(times.counted_from).bind(runs_deadline_at).bind(started_at)
         .execute(c).await.map(|r| r.rows_affected()))?;
     Ok(rows == 1)
 }
