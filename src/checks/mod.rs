@@ -5,6 +5,7 @@ pub mod config;
 pub mod draft;
 pub mod history;
 pub mod http;
+pub mod intake;
 pub mod ping;
 pub mod ping_http;
 pub mod preview;

@@ -16,6 +16,7 @@ mod checks_tools;
 mod env_example;
 mod hostile;
 mod instances;
+mod intake;
 mod layering;
 mod migrations;
 mod operations;

@@ -2,6 +2,7 @@
 
 pub mod edits;
 pub mod flips;
+pub mod intake;
 pub mod pings;
 
 use sqlx::FromRow;
