@@ -15,6 +15,8 @@ pub mod status;
 pub mod store;
 pub mod sweep;
 pub mod tools;
+pub mod uptime;
+pub mod uptime_http;
 pub mod values;
 pub mod view;
 pub mod words;

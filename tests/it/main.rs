@@ -35,3 +35,4 @@ mod site;
 mod sweep;
 mod tiers;
 mod typed;
+mod uptime;
