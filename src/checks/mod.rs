@@ -1,6 +1,8 @@
 //! Heartbeat monitoring: a check is a promise that a job pings in time.
 
 pub mod apply;
+pub mod badge;
+pub mod badge_http;
 pub mod config;
 pub mod draft;
 pub mod history;
@@ -82,6 +84,8 @@ pub struct Check {
     pub tier: Tier,
     /// The secret in its ping URL (uuid v4).
     pub ping_key: String,
+    /// The secret in its badge's URL (uuid v4).
+    pub badge_key: Option<String>,
     /// Unique within the account.
     pub name: String,
     /// Free words.

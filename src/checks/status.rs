@@ -147,6 +147,7 @@ mod tests {
             account_id: UserId(String::new()),
             tier: Tier::Pro,
             ping_key: String::new(),
+            badge_key: None,
             name: String::new(),
             tags: Vec::new(),
             description: String::new(),

@@ -7,6 +7,7 @@ mod abort;
 mod actions;
 mod approvals;
 mod asking;
+mod badges;
 mod callers;
 mod chat;
 mod checks_api;

@@ -1,6 +1,7 @@
 //! The statements behind [`apply`](crate::checks::apply). Each is one decision, and its row count is the answer.
 
 use sqlx::types::Json;
+use uuid::Uuid;
 
 use super::check_columns;
 use crate::checks::Check;
@@ -85,14 +86,15 @@ pub async fn hold_account(tx: &mut Tx, owner: &UserId) -> Result<(), DbError> {
 pub async fn insert_check(tx: &mut Tx, new: &NewCheck<'_>, now: Millis) -> Result<bool, DbError> {
     const SQL: &str =
         "INSERT INTO checks (id, account_id, ping_key, name, tags, description, period_seconds, grace_seconds,
-        max_runtime_seconds, status, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'new', $10)
+        max_runtime_seconds, status, created_at, badge_key)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'new', $10, $11)
         ON CONFLICT (account_id, name) DO NOTHING";
     let NewCheck { owner, id, ping_key, settings } = new;
     let rows = on_db!(tx.on(), c => sqlx::query(SQL)
         .bind(id).bind(owner).bind(ping_key)
         .bind(settings.name.as_str()).bind(Json(&settings.tags)).bind(settings.description.as_str())
         .bind(settings.period_seconds.get()).bind(settings.grace_seconds.get())
-        .bind(settings.max_runtime_seconds.map(Seconds::get)).bind(now)
+        .bind(settings.max_runtime_seconds.map(Seconds::get)).bind(now).bind(Uuid::new_v4().to_string())
         .execute(c).await.map(|r| r.rows_affected()))?;
     Ok(rows == 1)
 }

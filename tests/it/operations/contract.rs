@@ -31,6 +31,7 @@ const ROUTES: &[(&str, &str)] = &[
     ("GET", "/api/checks/{id}/flips"),
     ("GET", "/api/checks/{id}/pings"),
     ("GET", "/api/checks/{id}/uptime"),
+    ("GET", "/badge/{key}"),
     ("GET HEAD POST", "/ping/{key}"),
     ("GET HEAD POST", "/ping/{key}/{tail}"),
     ("POST", "/api/session"),
