@@ -11,6 +11,7 @@ pub mod intake;
 pub mod ping;
 pub mod ping_http;
 pub mod preview;
+pub mod prune;
 pub mod read;
 pub mod sample;
 pub mod status;

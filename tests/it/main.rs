@@ -26,6 +26,7 @@ mod pings;
 mod proposals;
 mod provider;
 mod provider_cases;
+mod pruning;
 mod quota;
 mod race_actions;
 mod race_pings;

@@ -4,6 +4,7 @@ pub mod edits;
 pub mod flips;
 pub mod intake;
 pub mod pings;
+pub mod prune;
 
 use sqlx::FromRow;
 
