@@ -3,15 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use flatline::checks::Status;
+use flatline::checks::apply::{Effect, apply};
 use flatline::checks::history::{Kind, Reason};
 use flatline::checks::intake::{Gap, MARK_EVERY, SILENCE, attend};
 use flatline::checks::store::intake::{find_mark, list_gaps};
 use flatline::checks::store::pings::find_for_ping;
 use flatline::checks::sweep::{run, sweep};
+use flatline::checks::{CheckError, Status};
 use flatline::clock::Millis;
 use flatline::db::DbError;
 use flatline::limits::Tier;
+use serde_json::json;
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -99,6 +101,29 @@ on_both! {
         assert!(rig.flips(&in_gap).await.is_empty());
         assert_eq!(rig.flips(&at_its_end).await, [(Status::Up, Status::Down, Reason::Timeout, held_until)]);
         assert_eq!(rig.flips(&run).await, [(Status::New, Status::Down, Reason::Timeout, held_until)]);
+    }
+
+    async fn an_edit_does_not_end_the_hold(kind) {
+        let rig = Rig::new(kind, Tier::Free).await;
+        let made = check(&rig, 0, 600).await;
+        attend(rig.db(), &*rig.clock).await.unwrap();
+        rig.advance(3_600);
+        attend(rig.db(), &*rig.clock).await.unwrap();
+        let held_until = rig.now().plus(GRACE);
+        live(&rig, 2).await;
+        for (changes, deadline) in [
+            (json!({"name": "another"}), held_until),
+            (json!({"grace_seconds": 1_200}), held_until.plus(GRACE)),
+        ] {
+            let changes = serde_json::from_value(changes).unwrap();
+            let effect = Effect::UpdateCheck { check: made.id.clone(), config_version: None, changes };
+            let (owner, now) = (rig.owner.clone(), rig.now());
+            let edited: Result<_, CheckError> =
+                rig.db().write(move |tx| Box::pin(async move { apply(tx, now, &owner, &effect).await })).await;
+            edited.unwrap();
+            assert_eq!(rig.row(&made).await.deadline_at, Some(deadline));
+        }
+        assert_eq!(sweep(rig.db(), &*rig.clock).await.unwrap(), 0);
     }
 
     async fn a_short_silence_is_no_outage(kind) {
