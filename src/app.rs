@@ -167,6 +167,10 @@ impl App {
         self.every(TIDY_EVERY, move || tidy(db.clone(), clock.clone()));
         let (db, clock) = (self.db.clone(), self.clock.clone());
         self.every(PRUNE_EVERY, move || prune(db.clone(), clock.clone()));
+        let (db, clock, stop) = (self.db.clone(), self.clock.clone(), self.stopping.clone());
+        self.every(PRUNE_EVERY, move || prune_checks(db.clone(), clock.clone(), stop.clone()));
+        let (db, clock) = (self.db.clone(), self.clock.clone());
+        self.every(checks::intake::MARK_EVERY / 2, move || attend(db.clone(), clock.clone()));
         let db = self.db.clone();
         self.every(MEASURE_EVERY, move || {
             let (db, system_clock, flood_guard) = (db.clone(), system_clock.clone(), flood_guard.clone());
@@ -264,4 +268,17 @@ async fn tidy(db: Db, clock: SharedClock) -> Result<(), DbError> {
 async fn prune(db: Db, clock: SharedClock) -> Result<(), DbError> {
     limits::delete_dead(&db, clock.now()).await?;
     accounts::store::delete_expired(&db, clock.now()).await
+}
+
+async fn prune_checks(db: Db, clock: SharedClock, stop: CancellationToken) -> Result<(), DbError> {
+    let pruned = checks::prune::prune(&db, clock.now(), &stop).await?;
+    if pruned.pings + pruned.flips > 0 {
+        tracing::info!(pings = pruned.pings, flips = pruned.flips, "old history was deleted");
+    }
+    Ok(())
+}
+
+/// Beside the sweep, which does so too: it may be set to run less often than the mark must move.
+async fn attend(db: Db, clock: SharedClock) -> Result<(), DbError> {
+    checks::intake::attend(&db, clock.as_ref()).await.map(|_| ())
 }

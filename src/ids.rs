@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
-use uuid::{ContextV7, Timestamp, Uuid};
+use uuid::{Builder, ContextV7, Timestamp, Uuid};
 
 use crate::clock::Millis;
 
@@ -17,6 +17,11 @@ pub fn new_v7(now: Millis) -> String {
     let millis = now.0.max(0).unsigned_abs();
     let nanos = u32::try_from(millis % 1000).unwrap_or(0) * 1_000_000;
     Uuid::new_v7(Timestamp::from_unix(&SEQUENCE, millis / 1000, nanos)).to_string()
+}
+
+/// The least uuid v7 of the moment `at`: those that were made before it are less.
+pub fn least_v7(at: Millis) -> String {
+    Builder::from_unix_timestamp_millis(at.0.max(0).unsigned_abs(), &[0; 10]).into_uuid().to_string()
 }
 
 /// Bytes as lower-case hex.
@@ -107,5 +112,15 @@ mod tests {
     fn ids_sort_as_they_were_made_within_a_millisecond_and_on_a_clock_set_back() {
         let ids: Vec<String> = (0..10_000).map(|n| new_v7(Millis(1_790_000_000_000 - n / 5_000))).collect();
         assert!(ids.is_sorted_by(|a, b| a < b));
+    }
+
+    #[test]
+    fn the_least_id_of_a_moment_parts_those_before_from_those_after() {
+        let at = 1_790_000_000_123;
+        let made = |ms: u64, byte: u8| Builder::from_unix_timestamp_millis(ms, &[byte; 10]).into_uuid().to_string();
+        let least = least_v7(Millis(at));
+        let at = at.unsigned_abs();
+        assert_eq!(least, made(at, 0));
+        assert!(made(at - 1, 255) < least && least < made(at, 1) && least < made(at + 1, 0));
     }
 }

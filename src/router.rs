@@ -28,6 +28,8 @@ pub fn router(state: AppState, chat: Chat, flood_guard: Option<FloodGuard>) -> R
         .merge(actions::http::routes())
         .merge(checks::http::routes())
         .merge(checks::ping_http::routes())
+        .merge(checks::uptime_http::routes())
+        .merge(checks::badge_http::routes())
         .merge(accounts::http::routes())
         .merge(health::routes())
         .split_for_parts();

@@ -153,7 +153,7 @@ async fn update(tx: &mut Tx, now: Millis, target: Target<'_>, changes: &CheckCha
         runs::move_deadlines(tx, &after.id, moved * 1_000).await?;
         after.runs_deadline_at = after.runs_deadline_at.map(|deadline| Millis(deadline.0 + moved * 1_000));
     }
-    let times = Times::after_edit(&after, now);
+    let times = Times::after_edit(&before, &after, now);
     set_times(&mut after, times);
     if !edits::update_check(tx, &after).await? {
         return Err(name_taken(&after.name).into());

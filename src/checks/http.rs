@@ -35,7 +35,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
 }
 
 /// The check that a path names. What is no uuid is no check's id.
-struct CheckPath(CheckId);
+pub(super) struct CheckPath(pub(super) CheckId);
 
 impl<S: Send + Sync> FromRequestParts<S> for CheckPath {
     type Rejection = Problem;
@@ -260,7 +260,8 @@ async fn view(state: &AppState, owner: &UserId, id: &CheckId) -> Result<Json<Che
     Ok(Json(CheckView::new(check, state.clock.now(), &state.public_url)))
 }
 
-async fn find(state: &AppState, owner: &UserId, id: &CheckId) -> Result<Check, Problem> {
+/// The owner's check, or 404.
+pub(super) async fn find(state: &AppState, owner: &UserId, id: &CheckId) -> Result<Check, Problem> {
     Ok(store::find_check(&state.db, owner, id).await?.ok_or_else(Refusal::not_found)?)
 }
 

@@ -1,14 +1,18 @@
 //! Heartbeat monitoring: a check is a promise that a job pings in time.
 
 pub mod apply;
+pub mod badge;
+pub mod badge_http;
 pub mod config;
 pub mod draft;
 pub mod floor;
 pub mod history;
 pub mod http;
+pub mod intake;
 pub mod ping;
 pub mod ping_http;
 pub mod preview;
+pub mod prune;
 pub mod read;
 pub mod sample;
 pub mod schedule;
@@ -16,6 +20,8 @@ pub mod status;
 pub mod store;
 pub mod sweep;
 pub mod tools;
+pub mod uptime;
+pub mod uptime_http;
 pub mod values;
 pub mod view;
 pub mod words;
@@ -82,6 +88,8 @@ pub struct Check {
     pub tier: Tier,
     /// The secret in its ping URL (uuid v4).
     pub ping_key: String,
+    /// The secret in its badge's URL (uuid v4).
+    pub badge_key: Option<String>,
     /// Unique within the account.
     pub name: String,
     /// Free words.

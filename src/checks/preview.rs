@@ -115,7 +115,7 @@ pub(super) fn update(before: &Check, after: &Check, now: Millis) -> Preview {
 /// Whether the edit flips the check now, and what it waits for then.
 fn after_edit(before: &Check, after: &Check, now: Millis, warnings: &mut Vec<String>) -> String {
     let name = &before.name;
-    let times = Times::after_edit(after, now);
+    let times = Times::after_edit(before, after, now);
     if is_paused(before, now) {
         return format!("{name} stays {}.", state_words(before, now));
     }

@@ -85,10 +85,17 @@ impl Times {
     }
 
     /// After an edit at `now`: counted from where the old times were. `after` is the row with the edit made, still
-    /// with the old times. What the edit makes late goes down at the edit, not before it.
-    pub fn after_edit(after: &Check, now: Millis) -> Self {
+    /// with the old times; of `before` only the schedule matters. What the edit makes late goes down at the edit, not
+    /// before it. A check that was held after an outage of our own (its ping is due later than its schedule says) is
+    /// held on.
+    pub fn after_edit(before: &Check, after: &Check, now: Millis) -> Self {
         let counted = after.counted_from.filter(|_| after.due_at.is_some());
-        let due_at = counted.map_or(after.due_at, |from| next_due(after, from));
+        let scheduled = counted.and_then(|from| next_due(before, from));
+        let held = after.due_at.filter(|due| scheduled.is_none_or(|scheduled| scheduled < *due));
+        let due_at = match counted {
+            None => after.due_at,
+            Some(from) => next_due(after, from).map(|due| held.map_or(due, |held| due.max(held))),
+        };
         let deadline_at = after.deadline_at.map(|old| {
             let new = match (after.started_at, due_at) {
                 (Some(start), _) => end_of_run(after, start, due_at),
@@ -170,6 +177,7 @@ mod tests {
             account_id: UserId(String::new()),
             tier: Tier::Pro,
             ping_key: String::new(),
+            badge_key: None,
             name: String::new(),
             tags: Vec::new(),
             description: String::new(),
@@ -240,31 +248,36 @@ mod tests {
         assert_eq!(deadline(Times::after_success(&up, Some(at(400)), at(500))), Some(at(400)), "late already");
         assert_eq!(deadline(Times::after_start(&up, Some(at(250)), at(200))), Some(at(250)));
         assert_eq!(deadline(Times::after_start(&check(Status::Down), Some(at(250)), at(200))), None);
-        let run = Check { runs_deadline_at: Some(at(650)), deadline_at: Some(at(650)), ..up };
-        assert_eq!(deadline(Times::after_edit(&Check { grace_seconds: 1_000, ..run }, at(50))), Some(at(650)));
+        let run = Check { runs_deadline_at: Some(at(650)), deadline_at: Some(at(650)), ..up.clone() };
+        assert_eq!(
+            deadline(Times::after_edit(&run, &Check { grace_seconds: 1_000, ..run.clone() }, at(50))),
+            Some(at(650))
+        );
     }
 
     #[test]
     fn an_edit_counts_from_where_the_old_times_did() {
         let up = check(Status::Up);
         let edit = |period, grace_seconds| Check { schedule: Schedule::Every(period), grace_seconds, ..up.clone() };
-        assert_eq!(Times::after_edit(&edit(600, 100), at(50)), times(0, 600, 700));
-        assert_eq!(Times::after_edit(&edit(1_200, 60), at(50)), times(0, 1_200, 1_260));
+        assert_eq!(Times::after_edit(&up, &edit(600, 100), at(50)), times(0, 600, 700));
+        assert_eq!(Times::after_edit(&up, &edit(1_200, 60), at(50)), times(0, 1_200, 1_260));
         // Now late: down at the edit, not in the past.
-        assert_eq!(Times::after_edit(&edit(60, 60), at(500)), times(0, 60, 500));
+        assert_eq!(Times::after_edit(&up, &edit(60, 60), at(500)), times(0, 60, 500));
         // Its deadline had passed before the edit, which does not help.
-        assert_eq!(Times::after_edit(&edit(60, 60), at(900)), times(0, 60, 700));
-        // A larger floor.
-        let free = Check { tier: Tier::Free, ..edit(60, 100) };
-        assert_eq!(Times::after_edit(&free, at(50)), times(0, 300, 400));
+        assert_eq!(Times::after_edit(&up, &edit(60, 60), at(900)), times(0, 60, 700));
         // An open run keeps its start.
         let run = Check { started_at: Some(at(200)), deadline_at: Some(at(300)), ..up.clone() };
         let longer = Check { max_runtime_seconds: Some(3_600), ..run };
-        assert_eq!(Times::after_edit(&longer, at(250)), times(0, 600, 3_800));
+        assert_eq!(Times::after_edit(&up, &longer, at(250)), times(0, 600, 3_800));
+        // Held after an outage until 5,000: due then, unless the edit gives it longer.
+        let held = Check { due_at: Some(at(5_000)), deadline_at: Some(at(5_100)), ..up.clone() };
+        let edit = |period| Check { schedule: Schedule::Every(period), ..held.clone() };
+        assert_eq!(Times::after_edit(&held, &edit(60), at(4_000)), times(0, 5_000, 5_100));
+        assert_eq!(Times::after_edit(&held, &edit(9_000), at(4_000)), times(0, 9_000, 9_100));
         // What has no times gets none.
         for status in [Status::New, Status::Down] {
             let after = Check { schedule: Schedule::Every(60), ..check(status) };
-            assert_eq!(Times::after_edit(&after, at(50)), Times::default());
+            assert_eq!(Times::after_edit(&check(status), &after, at(50)), Times::default());
         }
     }
 

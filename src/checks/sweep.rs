@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Status;
 use super::history::Reason;
+use super::intake::attend;
 use super::store::flips::{self, Flip, Late};
 use super::store::runs;
 use crate::clock::{Clock, Millis, SharedClock};
@@ -53,12 +54,18 @@ async fn flip_late(db: &Db, late: Late, now: Millis) -> Result<bool, DbError> {
     .await
 }
 
+/// First whether we were away: what was due meanwhile is held, and not swept.
+async fn attend_and_sweep(db: &Db, clock: &dyn Clock) -> Result<usize, DbError> {
+    attend(db, clock).await?;
+    sweep(db, clock).await
+}
+
 /// Sweeps `every` so often until `stop`. A sweep that fails is told of once, and the next one tries again.
 pub async fn run(db: Db, clock: SharedClock, every: Duration, stop: CancellationToken) {
     let sweeping = async {
         let mut failing = false;
         loop {
-            match sweep(&db, clock.as_ref()).await {
+            match attend_and_sweep(&db, clock.as_ref()).await {
                 Ok(flipped) => {
                     if failing {
                         tracing::info!("the sweep works again");

@@ -60,6 +60,8 @@ pub struct CheckView {
     pub last_rejected_at: Option<Millis>,
     /// Where its job pings; whoever knows it can.
     pub ping_url: String,
+    /// A picture of its state for anybody who has the address; nothing leads from it to the ping URL.
+    pub badge_url: Option<String>,
     /// When it was made.
     pub created_at: Millis,
 }
@@ -70,6 +72,7 @@ impl CheckView {
         let derived = derive(&check, now);
         Self {
             ping_url: format!("{public_url}/ping/{}", check.ping_key),
+            badge_url: check.badge_key.as_ref().map(|key| format!("{public_url}/badge/{key}.svg")),
             paused_at: check.paused_at.filter(|_| derived.paused),
             paused_until: check.paused_until.filter(|_| derived.paused),
             late: derived.late,

@@ -40,6 +40,23 @@ impl Tier {
         }
     }
 
+    /// How long a check's pings are kept.
+    pub fn pings_kept_for(self) -> Duration {
+        Duration::from_hours(match self {
+            Self::Free => 30 * 24,
+            Self::Pro => 180 * 24,
+            Self::Business => 365 * 24,
+        })
+    }
+
+    /// How many pings of a check are kept: the newest.
+    pub fn max_pings(self) -> i64 {
+        match self {
+            Self::Free => 1_000,
+            Self::Pro | Self::Business => 10_000,
+        }
+    }
+
     /// The name as stored and shown.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -75,8 +75,7 @@ pub async fn count(db: &Db, owner: &UserId) -> (i64, i64) {
 
 /// Makes `check` what a success at `at` makes of it.
 async fn put_up(db: &Db, check: &CheckId, at: Millis) {
-    let sql =
-        "UPDATE checks SET status = 'up', last_ping_at = $2, last_success_at = $2, counted_from = $2,
+    let sql = "UPDATE checks SET status = 'up', last_ping_at = $2, last_success_at = $2, counted_from = $2,
         due_at = $2 + period_seconds * 1000,
         deadline_at = $2 + (period_seconds + grace_seconds) * 1000 WHERE id = $1";
     on_db!(db.autocommit(), pool => sqlx::query(sql).bind(check).bind(at).execute(pool).await.map(|_| ()))

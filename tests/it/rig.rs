@@ -32,7 +32,7 @@ pub struct Rig {
     pub instances: [Db; 2],
     pub clock: Arc<ManualClock>,
     pub owner: UserId,
-    _fresh: Fresh,
+    fresh: Fresh,
 }
 
 /// A check's id and the secret in its ping URL.
@@ -53,11 +53,16 @@ impl Rig {
             sqlx::query(sql).bind(&owner).bind(tier.as_str()).bind(START).execute(pool).await.map(|_| ()))
         .unwrap();
         let clock = Arc::new(ManualClock::new(START));
-        Self { instances: [db, other], clock, owner, _fresh: fresh }
+        Self { instances: [db, other], clock, owner, fresh }
     }
 
     pub fn db(&self) -> &Db {
         &self.instances[0]
+    }
+
+    /// Where the database is, for opening it once more.
+    pub fn url(&self) -> &str {
+        &self.fresh.url
     }
 
     pub fn now(&self) -> Millis {

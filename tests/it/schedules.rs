@@ -33,7 +33,12 @@ fn set(site: &Site, moment: &str) {
     site.clock.as_ref().unwrap().set(Millis::parse(moment).unwrap());
 }
 
+/// Sweeps as an instance does that was there all the time: its mark is fresh however far the clock was moved.
 async fn swept(site: &Site) -> usize {
+    let sql = "UPDATE intake SET marked_at = $1";
+    let now = site.now();
+    flatline::on_db!(site.db().autocommit(), pool => sqlx::query(sql).bind(now).execute(pool).await.map(|_| ()))
+        .unwrap();
     sweep(site.db(), site.apps[0].clock.as_ref()).await.unwrap()
 }
 

@@ -296,12 +296,18 @@ on_both! {
     async fn the_worker_sweeps_and_stops_at_once(kind) {
         let rig = Rig::new(kind, Tier::Free).await;
         let check = rig.up_check().await;
+        rig.clock.advance(GRACE);
         let stop = CancellationToken::new();
         let every = Duration::from_millis(5);
         let mut worker = JoinSet::new();
         worker.spawn(run(rig.db().clone(), rig.shared_clock(), every, stop.clone()));
-        rig.clock.advance(GRACE);
         while rig.row(&check).await.status != Status::Down {
+            tokio::time::sleep(every).await;
+        }
+        // And again: this one is late from now on.
+        let other = rig.new_check().await;
+        rig.set(&other, "status = 'up', deadline_at = $2", rig.now().0).await;
+        while rig.row(&other).await.status != Status::Down {
             tokio::time::sleep(every).await;
         }
         stop.cancel();

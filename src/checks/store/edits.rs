@@ -1,6 +1,7 @@
 //! The statements behind [`apply`](crate::checks::apply). Each is one decision, and its row count is the answer.
 
 use sqlx::types::Json;
+use uuid::Uuid;
 
 use super::check_columns;
 use crate::checks::Check;
@@ -87,8 +88,8 @@ pub async fn hold_account(tx: &mut Tx, owner: &UserId) -> Result<(), DbError> {
 pub async fn insert_check(tx: &mut Tx, new: &NewCheck<'_>, now: Millis) -> Result<bool, DbError> {
     const SQL: &str =
         "INSERT INTO checks (id, account_id, ping_key, name, tags, description, period_seconds, cron, timezone,
-        grace_seconds, max_runtime_seconds, status, created_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'new', $12)
+        grace_seconds, max_runtime_seconds, status, created_at, badge_key)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'new', $12, $13)
         ON CONFLICT (account_id, name) DO NOTHING";
     let NewCheck { owner, id, ping_key, settings } = new;
     let rows = on_db!(tx.on(), c => sqlx::query(SQL)
@@ -97,7 +98,7 @@ pub async fn insert_check(tx: &mut Tx, new: &NewCheck<'_>, now: Millis) -> Resul
         .bind(settings.period_seconds.map(Seconds::get))
         .bind(settings.cron.as_ref().map(Cron::as_str)).bind(settings.timezone.as_ref().map(Zone::as_str))
         .bind(settings.grace_seconds.get())
-        .bind(settings.max_runtime_seconds.map(Seconds::get)).bind(now)
+        .bind(settings.max_runtime_seconds.map(Seconds::get)).bind(now).bind(Uuid::new_v4().to_string())
         .execute(c).await.map(|r| r.rows_affected()))?;
     Ok(rows == 1)
 }

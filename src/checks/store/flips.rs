@@ -66,6 +66,17 @@ pub async fn list_flips(
         .bind(owner).bind(check).bind(before).bind(limit).fetch_all(pool).await)?)
 }
 
+/// A check's flips since `from`, oldest first, and the last one before; at most `limit`, the newest.
+pub async fn list_since(db: &Db, check: &CheckId, from: Millis, limit: i64) -> Result<Vec<Flip>, DbError> {
+    const SQL: &str = "SELECT id, at, from_status, to_status, reason FROM flips WHERE check_id = $1
+        AND at >= coalesce((SELECT max(at) FROM flips WHERE check_id = $1 AND at < $2), $2)
+        ORDER BY at DESC, id DESC LIMIT $3";
+    let rows: Vec<FlipRow> = on_db!(db.read(), pool => sqlx::query_as(SQL)
+        .bind(check).bind(from).bind(limit).fetch_all(pool).await)?;
+    let flip = |row: FlipRow| Flip { from: row.from_status, to: row.to_status, reason: row.reason, at: row.at };
+    Ok(rows.into_iter().rev().map(flip).collect())
+}
+
 /// A check whose deadline has passed, as it was seen.
 #[derive(Debug, Clone, FromRow)]
 pub struct Late {
@@ -88,11 +99,13 @@ pub async fn list_late(db: &Db, now: Millis, limit: i64) -> Result<Vec<Late>, Db
     Ok(on_db!(db.read(), pool => sqlx::query_as(SQL).bind(now).bind(limit).fetch_all(pool).await)?)
 }
 
-/// What must still be true of a check for it to go down: all that was seen of it, and the deadline at `now`.
+/// What must still be true of a check for it to go down: all that was seen of it, and the deadline at `now`. And pings
+/// must have been taken in lately ([`SILENCE`](crate::checks::intake::SILENCE)): otherwise the silence may be ours.
 macro_rules! still_late {
     () => {
         " AND status = $2 AND deadline_at = $3 AND last_ping_at IS NOT DISTINCT FROM $4
-        AND deadline_at <= $5 AND (paused_at IS NULL OR paused_until <= $5)"
+        AND deadline_at <= $5 AND (paused_at IS NULL OR paused_until <= $5)
+        AND NOT EXISTS (SELECT 1 FROM intake WHERE marked_at <= $5 - 150000)"
     };
 }
 

@@ -2,7 +2,9 @@
 
 pub mod edits;
 pub mod flips;
+pub mod intake;
 pub mod pings;
+pub mod prune;
 pub mod runs;
 
 use sqlx::FromRow;
@@ -28,7 +30,7 @@ macro_rules! check_columns {
          checks.last_ping_at, checks.last_success_at, checks.last_fail_at, checks.last_start_at, checks.last_log_at, \
          checks.started_at, checks.counted_from, checks.due_at, checks.deadline_at, checks.runs_deadline_at, \
          checks.rejected_count, checks.last_rejected_at, \
-         checks.created_at"
+         checks.created_at, checks.badge_key"
     };
 }
 pub(super) use check_columns;
@@ -45,6 +47,12 @@ pub async fn find_check(db: &Db, owner: &UserId, id: &CheckId) -> Result<Option<
 /// [`find_check`] inside a transaction.
 pub async fn find_check_in(tx: &mut Tx, owner: &UserId, id: &CheckId) -> Result<Option<Check>, DbError> {
     Ok(on_db!(tx.on(), c => sqlx::query_as(FIND).bind(id).bind(owner).fetch_optional(c).await)?)
+}
+
+/// The check of a badge key.
+pub async fn find_by_badge(db: &Db, key: &str) -> Result<Option<Check>, DbError> {
+    const SQL: &str = concat!("SELECT ", check_columns!(), " FROM checks WHERE checks.badge_key = $1");
+    Ok(on_db!(db.read(), pool => sqlx::query_as(SQL).bind(key).fetch_optional(pool).await)?)
 }
 
 /// The owner's check of that exact name.

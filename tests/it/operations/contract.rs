@@ -30,6 +30,8 @@ const ROUTES: &[(&str, &str)] = &[
     ("POST", "/api/checks/{id}/rotate"),
     ("GET", "/api/checks/{id}/flips"),
     ("GET", "/api/checks/{id}/pings"),
+    ("GET", "/api/checks/{id}/uptime"),
+    ("GET", "/badge/{key}"),
     ("GET HEAD POST", "/ping/{key}"),
     ("GET HEAD POST", "/ping/{key}/{tail}"),
     ("POST", "/api/session"),
