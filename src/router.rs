@@ -28,6 +28,7 @@ pub fn router(state: AppState, chat: Chat, flood_guard: Option<FloodGuard>) -> R
         .merge(actions::http::routes())
         .merge(checks::http::routes())
         .merge(checks::ping_http::routes())
+        .merge(checks::channels_http::routes())
         .merge(accounts::http::routes())
         .merge(health::routes())
         .split_for_parts();

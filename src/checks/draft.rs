@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::alerts::AlertChanges;
 use super::apply::{Effect, Pinned, check_until};
 use super::config::{CheckChanges, CheckSpec, check_floor, from_object, limit_reached, name_taken};
 use super::preview;
@@ -83,7 +84,7 @@ async fn create(db: &Db, owner: &UserId, spec: CheckSpec) -> Result<Draft, Check
     }
     refuse_taken_name(db, owner, settings.name.as_str()).await?;
     let preview = preview::create(&settings, &account);
-    Ok(on_none(ProposalKind::CreateCheck, Effect::CreateCheck { settings }, preview))
+    Ok(on_none(ProposalKind::CreateCheck, Effect::CreateCheck { settings, alerts: AlertChanges::default() }, preview))
 }
 
 async fn update(db: &Db, now: Millis, owner: &UserId, mut arguments: Map<String, Value>) -> Result<Draft, CheckError> {
@@ -108,6 +109,7 @@ async fn update(db: &Db, now: Millis, owner: &UserId, mut arguments: Map<String,
         check,
         config_version,
         changes,
+        alerts: AlertChanges::default(),
     }))
 }
 

@@ -5,9 +5,9 @@ use std::time::Duration;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use super::Status;
 use super::history::Reason;
 use super::store::flips::{self, Flip, Late};
+use super::{Status, tell};
 use crate::clock::{Clock, Millis, SharedClock};
 use crate::db::{Db, DbError};
 use crate::telemetry::SWEPT;
@@ -42,7 +42,7 @@ async fn flip_late(db: &Db, late: Late, now: Millis) -> Result<bool, DbError> {
                 return Ok(false);
             }
             let flip = Flip { from: late.status, to: Status::Down, reason: Reason::Timeout, at: late.deadline_at };
-            flips::insert_flip(tx, &late.id, flip, now).await?;
+            tell::record_flip(tx, &late.id, flip, now).await?;
             Ok(true)
         })
     })

@@ -1,7 +1,10 @@
 //! The rows of checks as their owners read them. [`edits`] holds what owners write, [`pings`] what pings and time do.
 
+pub mod channels;
+pub mod deliveries;
 pub mod edits;
 pub mod flips;
+pub mod outbox;
 pub mod pings;
 
 use sqlx::FromRow;
@@ -25,7 +28,7 @@ macro_rules! check_columns {
          checks.max_runtime_seconds, checks.status, checks.paused_at, checks.paused_until, checks.config_version, \
          checks.last_ping_at, checks.last_success_at, checks.last_fail_at, checks.last_start_at, checks.last_log_at, \
          checks.started_at, checks.due_at, checks.deadline_at, checks.rejected_count, checks.last_rejected_at, \
-         checks.created_at"
+         checks.created_at, checks.alert_after_failures, checks.failures_in_row, checks.reminder_seconds"
     };
 }
 pub(super) use check_columns;

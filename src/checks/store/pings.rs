@@ -42,6 +42,7 @@ macro_rules! accept {
             "UPDATE checks SET due_at = $3, deadline_at = $4, ",
             $sets,
             " FROM accounts a WHERE checks.id = $1 AND a.id = checks.account_id AND checks.status = $5
+            AND checks.failures_in_row = $9
             AND (checks.paused_at IS NULL OR checks.paused_until <= $2) AND (",
             $passes,
             " checks.",
@@ -57,13 +58,15 @@ macro_rules! accept {
 }
 
 const SUCCESS: &str = accept!(
-    "status = 'up', last_ping_at = $2, last_success_at = $2, started_at = NULL",
+    "status = 'up', last_ping_at = $2, last_success_at = $2, started_at = NULL, failures_in_row = 0",
     "checks.status = 'down' OR",
     "last_success_at"
 );
+// Where it takes several fails, each of them must keep the floor: a job that fails twice in a second has failed once.
 const FAIL: &str = accept!(
-    "status = 'down', last_ping_at = $2, last_fail_at = $2, started_at = NULL",
-    "checks.status <> 'down' OR",
+    "status = CASE WHEN checks.failures_in_row + 1 < checks.alert_after_failures THEN checks.status ELSE 'down' END,
+    last_ping_at = $2, last_fail_at = $2, started_at = NULL, failures_in_row = checks.failures_in_row + 1",
+    "checks.status <> 'down' AND checks.alert_after_failures = 1 OR",
     "last_fail_at"
 );
 const START: &str = accept!("last_start_at = $2, started_at = $2", "", "last_start_at");
@@ -81,7 +84,7 @@ pub async fn accept(tx: &mut Tx, kind: Kind, check: &Check, times: Times, now: M
     let [free, pro, business] = Tier::ALL.map(|tier| i64::try_from(tier.floor().as_millis()).unwrap_or(i64::MAX));
     let rows = on_db!(tx.on(), c => sqlx::query(sql)
         .bind(&check.id).bind(now).bind(times.due_at).bind(times.deadline_at).bind(check.status.as_str())
-        .bind(free).bind(pro).bind(business)
+        .bind(free).bind(pro).bind(business).bind(check.failures_in_row)
         .execute(c).await.map(|r| r.rows_affected()))?;
     Ok(rows == 1)
 }
