@@ -18,6 +18,7 @@ mod hostile;
 mod instances;
 mod layering;
 mod migrations;
+mod notifications;
 mod operations;
 mod ping_answers;
 mod pings;
