@@ -15,6 +15,7 @@ use crate::chat::prompt::Prompts;
 use crate::chat::streams::Streams;
 use crate::chat::{Chat, store};
 use crate::checks;
+use crate::checks::notify::Sender;
 use crate::clock::{Millis, SharedClock, SystemClock};
 use crate::config::Config;
 use crate::db::{self, Db, DbError};
@@ -34,6 +35,8 @@ const CONNECTION_GRACE: Duration = Duration::from_secs(2);
 const REST_GRACE: Duration = Duration::from_secs(4);
 /// Expired actions and dead turns are tidied this often.
 const TIDY_EVERY: Duration = Duration::from_secs(10);
+/// Checks that stay down are looked for this often.
+const REMIND_EVERY: Duration = Duration::from_secs(10);
 /// Rows of no further use are deleted this often.
 const PRUNE_EVERY: Duration = Duration::from_hours(1);
 /// The database's clock is measured this often.
@@ -59,6 +62,9 @@ pub enum StartError {
     /// The owner's account.
     #[error(transparent)]
     Account(#[from] accounts::AccountError),
+    /// What sends notifications.
+    #[error(transparent)]
+    Sender(#[from] checks::notify::SenderError),
     /// The sample checks.
     #[error("the sample checks could not be made: {0}")]
     Samples(#[from] checks::CheckError),
@@ -123,6 +129,8 @@ impl App {
                 StartError::Io { what, cause }
             })?),
         };
+        let smtp = config.smtp.as_ref();
+        let sender = Sender::new(db.clone(), clock.clone(), &public_url, config.outgoing_allow.clone(), smtp)?;
         tracing::info!(%addr, model = model.name(), prompts = prompts.hash(), "started");
 
         let (stopping, stop_turns) = (CancellationToken::new(), CancellationToken::new());
@@ -150,6 +158,7 @@ impl App {
         };
         let app = Self { addr, public_url, db, clock, turns, stopping, stop_turns, workers, connections };
         app.start_workers(&config, flood_guard.clone(), system_clock);
+        app.workers.spawn(sender.run(app.stopping.clone()));
         if let Some(listener) = metrics {
             app.workers.spawn(metrics_endpoint::serve(listener, app.stop_turns.clone()));
         }
@@ -165,6 +174,8 @@ impl App {
         self.workers.spawn(checks::sweep::run(db, clock, config.sweep_interval, stop));
         let (db, clock) = (self.db.clone(), self.clock.clone());
         self.every(TIDY_EVERY, move || tidy(db.clone(), clock.clone()));
+        let (db, clock) = (self.db.clone(), self.clock.clone());
+        self.every(REMIND_EVERY, move || remind(db.clone(), clock.clone()));
         let (db, clock) = (self.db.clone(), self.clock.clone());
         self.every(PRUNE_EVERY, move || prune(db.clone(), clock.clone()));
         let (db, clock, stop) = (self.db.clone(), self.clock.clone(), self.stopping.clone());
@@ -265,8 +276,13 @@ async fn tidy(db: Db, clock: SharedClock) -> Result<(), DbError> {
     Ok(())
 }
 
+async fn remind(db: Db, clock: SharedClock) -> Result<(), DbError> {
+    checks::remind::remind(&db, clock.as_ref()).await.map(|_| ())
+}
+
 async fn prune(db: Db, clock: SharedClock) -> Result<(), DbError> {
     limits::delete_dead(&db, clock.now()).await?;
+    checks::channels::prune(&db, clock.as_ref()).await?;
     accounts::store::delete_expired(&db, clock.now()).await
 }
 

@@ -1,5 +1,6 @@
 //! The settings: read once from the environment (and a `.env` file), checked, and never read again.
 
+mod outgoing;
 mod source;
 mod values;
 
@@ -12,6 +13,8 @@ use ipnet::IpNet;
 
 use crate::limits::Policy;
 use crate::llm::Timeouts;
+pub use outgoing::{Allowed, Smtp};
+use outgoing::{allowed, smtp};
 use source::{Source, env_file};
 use values::{database_url, duration, flood_limit, log_filter, network, origin, policy, timeouts};
 
@@ -33,10 +36,13 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("FLATLINE_ALLOWED_ORIGINS", ""),
     ("FLATLINE_TRUSTED_PROXIES", ""),
     ("FLATLINE_METRICS_ADDR", ""),
+    ("FLATLINE_OUTGOING_ALLOW", ""),
     ("FLATLINE_PROMPTS_DIR", ""),
     ("FLATLINE_LOG", "info"),
     ("FLATLINE_LOG_FORMAT", "text"),
     ("FLATLINE_SWEEP_INTERVAL", "5s"),
+    ("SMTP_URL", ""),
+    ("FLATLINE_MAIL_FROM", ""),
 ];
 
 const OPENAI_API: &str = "https://api.openai.com/v1";
@@ -72,6 +78,8 @@ pub struct Config {
     pub trusted_proxies: Vec<IpNet>,
     /// Where Prometheus may ask; not served if unset.
     pub metrics_addr: Option<SocketAddr>,
+    /// What notifications may reach although it is private.
+    pub outgoing_allow: Vec<Allowed>,
     /// Prompts that replace the compiled ones.
     pub prompts_dir: Option<PathBuf>,
     /// The log filter.
@@ -80,6 +88,8 @@ pub struct Config {
     pub log_format: LogFormat,
     /// Time between two sweeps.
     pub sweep_interval: Duration,
+    /// How mail is sent; `None`: there is none.
+    pub smtp: Option<Smtp>,
 }
 
 /// A model server that speaks OpenAI's Chat Completions.
@@ -167,6 +177,11 @@ impl Config {
             )?,
             trusted_proxies: source.list("FLATLINE_TRUSTED_PROXIES", addresses, network)?,
             metrics_addr: source.optional("FLATLINE_METRICS_ADDR", "an address and port", |v| v.parse().ok())?,
+            outgoing_allow: source.list(
+                "FLATLINE_OUTGOING_ALLOW",
+                "comma-separated networks like 10.0.0.0/8, or hosts with a port like hooks.internal:8080",
+                allowed,
+            )?,
             prompts_dir: source.optional("FLATLINE_PROMPTS_DIR", "a folder", |v| {
                 let path = PathBuf::from(v);
                 path.is_dir().then_some(path)
@@ -178,6 +193,7 @@ impl Config {
                 _ => None,
             })?,
             sweep_interval: span("FLATLINE_SWEEP_INTERVAL")?,
+            smtp: smtp(&source)?,
         })
     }
 }
@@ -243,6 +259,9 @@ mod tests {
             ("FLATLINE_LOG_FORMAT", "xml"),
             ("FLATLINE_MODEL_TIMEOUTS", "connect=5"),
             ("OPENAI_BASE_URL", "localhost:8081"),
+            ("FLATLINE_OUTGOING_ALLOW", "everything"),
+            ("FLATLINE_OUTGOING_ALLOW", "10.0.0.0/33"),
+            ("FLATLINE_OUTGOING_ALLOW", "hooks.internal:0"),
         ] {
             let error = with(&[(name, value)]).unwrap_err().to_string();
             assert!(error.contains(name) && error.contains(value) && error.contains("must be"), "{error}");
@@ -257,8 +276,13 @@ mod tests {
 
     #[test]
     fn debug_shows_no_secret() {
-        let config = with(&[("OPENAI_API_KEY", "sk-secret"), ("DATABASE_URL", "postgres://u:pw@h/d")]).unwrap();
-        let shown = format!("{config:?}");
+        let secrets = [
+            ("OPENAI_API_KEY", "sk-secret"),
+            ("DATABASE_URL", "postgres://u:pw@h/d"),
+            ("SMTP_URL", "smtps://u:pw@h"),
+            ("FLATLINE_MAIL_FROM", "a@b.example"),
+        ];
+        let shown = format!("{:?}", with(&secrets).unwrap());
         assert!(!shown.contains("sk-secret") && !shown.contains("pw"), "{shown}");
     }
 }

@@ -61,6 +61,8 @@ text_id! {
     UserId,
     /// A check (uuid v7).
     CheckId,
+    /// A place where alerts go (uuid v7).
+    ChannelId,
     /// A pending or decided action (uuid v7).
     ActionId,
     /// A conversation's id as its client chose it: unique per caller only.
@@ -81,6 +83,18 @@ impl UserId {
 }
 
 impl CheckId {
+    /// A new id.
+    pub fn new(now: Millis) -> Self {
+        Self(new_v7(now))
+    }
+
+    /// The id that `text` is, if it is a uuid at all: nothing else reaches the database.
+    pub fn parse(text: &str) -> Option<Self> {
+        Uuid::parse_str(text).ok().map(|id| Self(id.to_string()))
+    }
+}
+
+impl ChannelId {
     /// A new id.
     pub fn new(now: Millis) -> Self {
         Self(new_v7(now))

@@ -30,6 +30,7 @@ pub fn router(state: AppState, chat: Chat, flood_guard: Option<FloodGuard>) -> R
         .merge(checks::ping_http::routes())
         .merge(checks::uptime_http::routes())
         .merge(checks::badge_http::routes())
+        .merge(checks::channels_http::routes())
         .merge(accounts::http::routes())
         .merge(health::routes())
         .split_for_parts();

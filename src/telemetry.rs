@@ -25,6 +25,8 @@ pub const ACTIONS: &str = "flatline_actions_total";
 pub const PINGS: &str = "flatline_pings_total";
 /// Checks that the sweep found late and took down.
 pub const SWEPT: &str = "flatline_checks_swept_total";
+/// Attempts to deliver a notification; labels `kind`, `outcome`.
+pub const DELIVERIES: &str = "flatline_deliveries_total";
 /// Event streams open now.
 pub const STREAMS: &str = "flatline_streams_open";
 

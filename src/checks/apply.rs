@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::alerts::AlertChanges;
 use super::config::{CheckChanges, Settings};
 use super::floor::{check_floor, limit_reached, name_taken};
 use super::status::{Times, is_paused};
@@ -25,6 +26,9 @@ pub enum Effect {
     CreateCheck {
         /// What it is to be.
         settings: Settings,
+        /// Who is told of it, and when.
+        #[serde(default, skip_serializing_if = "AlertChanges::is_empty")]
+        alerts: AlertChanges,
     },
     /// Changes some of a check's settings.
     UpdateCheck {
@@ -34,6 +38,9 @@ pub enum Effect {
         config_version: Option<i64>,
         /// What changes.
         changes: CheckChanges,
+        /// What changes in who is told of it, and when.
+        #[serde(default, skip_serializing_if = "AlertChanges::is_empty")]
+        alerts: AlertChanges,
     },
     /// Pauses a check.
     PauseCheck {
@@ -101,9 +108,9 @@ pub struct Applied {
 /// guards refuse after a statement has written.
 pub async fn apply(tx: &mut Tx, now: Millis, owner: &UserId, effect: &Effect) -> Result<Applied, CheckError> {
     match effect {
-        Effect::CreateCheck { settings } => create(tx, now, owner, settings).await,
-        Effect::UpdateCheck { check, config_version: version, changes } => {
-            update(tx, now, Target { owner, check, version: *version }, changes).await
+        Effect::CreateCheck { settings, alerts } => create(tx, now, owner, settings, alerts).await,
+        Effect::UpdateCheck { check, config_version: version, changes, alerts } => {
+            update(tx, now, Target { owner, check, version: *version }, changes, alerts).await
         }
         Effect::PauseCheck { check, config_version: version, until } => {
             pause(tx, now, Target { owner, check, version: *version }, *until).await
@@ -121,7 +128,13 @@ pub async fn apply(tx: &mut Tx, now: Millis, owner: &UserId, effect: &Effect) ->
     }
 }
 
-async fn create(tx: &mut Tx, now: Millis, owner: &UserId, settings: &Settings) -> Result<Applied, CheckError> {
+async fn create(
+    tx: &mut Tx,
+    now: Millis,
+    owner: &UserId,
+    settings: &Settings,
+    alerts: &AlertChanges,
+) -> Result<Applied, CheckError> {
     let Some(tier) = edits::take_place(tx, owner).await? else {
         return Err(why_no_place(tx, owner).await?);
     };
@@ -130,17 +143,25 @@ async fn create(tx: &mut Tx, now: Millis, owner: &UserId, settings: &Settings) -
     if !edits::insert_check(tx, &NewCheck { owner, id: &id, ping_key: &ping_key, settings }, now).await? {
         return Err(name_taken(settings.name.as_str()).into());
     }
+    alerts.settle(tx, owner, &id, now).await?;
     Ok(Applied { check_id: Some(id), message: format!("Created {}", settings.name) })
 }
 
-async fn update(tx: &mut Tx, now: Millis, target: Target<'_>, changes: &CheckChanges) -> Result<Applied, CheckError> {
-    if changes.name.is_some() || changes.has_schedule() {
+async fn update(
+    tx: &mut Tx,
+    now: Millis,
+    target: Target<'_>,
+    changes: &CheckChanges,
+    alerts: &AlertChanges,
+) -> Result<Applied, CheckError> {
+    if changes.name.is_some() || changes.has_schedule() || alerts.channels.is_some() {
         // The account first, then the check: every edit that needs both takes them in this order, so none deadlocks.
         edits::hold_account(tx, target.owner).await?;
     }
     let before = claim(tx, target).await?;
     let changes = changes.clone().that_differ_from(&before)?;
-    if changes.is_empty() {
+    let alerts = alerts.that_differ_from(tx, &before).await?;
+    if changes.is_empty() && alerts.is_empty() {
         // Nothing to write, and nothing that others have looked at has changed.
         return Ok(Applied { message: format!("{} is like that already", before.name), check_id: Some(before.id) });
     }
@@ -158,6 +179,7 @@ async fn update(tx: &mut Tx, now: Millis, target: Target<'_>, changes: &CheckCha
     if !edits::update_check(tx, &after).await? {
         return Err(name_taken(&after.name).into());
     }
+    alerts.write(tx, target.owner, &after.id, now).await?;
     let message = if before.name == after.name {
         format!("Updated {}", after.name)
     } else {

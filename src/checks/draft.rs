@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::alerts::AlertChanges;
 use super::apply::{Effect, Pinned, check_until};
 use super::config::{CheckChanges, CheckSpec, from_object};
 use super::floor::{check_floor, limit_reached, name_taken};
@@ -84,7 +85,7 @@ async fn create(db: &Db, now: Millis, owner: &UserId, spec: CheckSpec) -> Result
     }
     refuse_taken_name(db, owner, settings.name.as_str()).await?;
     let preview = preview::create(&settings, &settings.schedule()?, &account, now);
-    Ok(on_none(ProposalKind::CreateCheck, Effect::CreateCheck { settings }, preview))
+    Ok(on_none(ProposalKind::CreateCheck, Effect::CreateCheck { settings, alerts: AlertChanges::default() }, preview))
 }
 
 async fn update(db: &Db, now: Millis, owner: &UserId, mut arguments: Map<String, Value>) -> Result<Draft, CheckError> {
@@ -109,6 +110,7 @@ async fn update(db: &Db, now: Millis, owner: &UserId, mut arguments: Map<String,
         check,
         config_version,
         changes,
+        alerts: AlertChanges::default(),
     }))
 }
 

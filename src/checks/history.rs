@@ -97,7 +97,7 @@ impl TryFrom<String> for Reason {
 }
 
 /// A change of state.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct FlipView {
     /// When: for a timeout the deadline, not when it was noticed.
     #[schema(value_type = String, format = DateTime)]

@@ -11,10 +11,11 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::alerts::AlertChanges;
 use super::apply::{Applied, Effect, apply};
 use super::config::{CheckChanges, CheckSpec, from_object};
 use super::history::{FlipView, PingView};
-use super::store::{self, Listing, flips, pings};
+use super::store::{self, Listing, channels, flips, pings};
 use super::values::Tag;
 use super::view::CheckView;
 use super::{Check, CheckError, Refusal};
@@ -77,6 +78,18 @@ struct Which {
     tag: Option<Tag>,
 }
 
+/// What `POST` takes.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "tells the contract what the handler takes apart itself")]
+struct NewCheck {
+    #[schema(inline)]
+    #[serde(flatten)]
+    spec: CheckSpec,
+    #[schema(inline)]
+    #[serde(flatten)]
+    alerts: AlertChanges,
+}
+
 /// What `PATCH` takes: what is left out stays.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "tells the contract what the handler takes apart itself")]
@@ -86,6 +99,9 @@ struct CheckPatch {
     #[schema(inline)]
     #[serde(flatten)]
     changes: CheckChanges,
+    #[schema(inline)]
+    #[serde(flatten)]
+    alerts: AlertChanges,
 }
 
 /// How long to pause.
@@ -111,20 +127,27 @@ async fn list(
     let checks = store::list_checks(&state.db, &owner, &listing).await?;
     let page = Page::cut(checks, paging.limit, |check| check.id.to_string());
     let now = state.clock.now();
-    let checks = page.rows.into_iter().map(|check| CheckView::new(check, now, &state.public_url)).collect();
+    let mut told = channels::channels_by_check(&state.db, &owner).await?;
+    let view = |check: Check| {
+        let channels = told.remove(&check.id).unwrap_or_default();
+        CheckView::new(check, now, &state.public_url).telling(channels)
+    };
+    let checks = page.rows.into_iter().map(view).collect();
     Ok(Json(CheckList { checks, next: page.next }))
 }
 
 /// Makes a check.
-#[utoipa::path(post, path = "/api/checks", tag = "checks", request_body = CheckSpec, responses(
+#[utoipa::path(post, path = "/api/checks", tag = "checks", request_body = NewCheck, responses(
     (status = 201, body = CheckView), (status = 409, description = "No place left, or the name is taken"),
     (status = 422, description = "A field does not fit, or the floor is broken")))]
 async fn create(
     State(state): State<AppState>,
     User(owner): User,
-    JsonBody(spec): JsonBody<CheckSpec>,
+    JsonBody(mut fields): JsonBody<Map<String, Value>>,
 ) -> Result<(StatusCode, Json<CheckView>), Problem> {
-    let effect = Effect::CreateCheck { settings: spec.settle(state.clock.now())? };
+    let alerts = AlertChanges::take_from(&mut fields)?;
+    let spec: CheckSpec = from_object(fields)?;
+    let effect = Effect::CreateCheck { settings: spec.settle(state.clock.now())?, alerts };
     let made = change(&state, &owner, effect).await?;
     let id = made.check_id.ok_or_else(Refusal::not_found)?;
     Ok((StatusCode::CREATED, view(&state, &owner, &id).await?))
@@ -161,8 +184,9 @@ async fn update(
             Some(version.as_i64().ok_or_else(wrong)?)
         }
     };
+    let alerts = AlertChanges::take_from(&mut fields)?;
     let changes: CheckChanges = from_object(fields)?;
-    change(&state, &owner, Effect::UpdateCheck { check: id.clone(), config_version, changes }).await?;
+    change(&state, &owner, Effect::UpdateCheck { check: id.clone(), config_version, changes, alerts }).await?;
     view(&state, &owner, &id).await
 }
 
@@ -257,7 +281,8 @@ async fn change(state: &AppState, owner: &UserId, effect: Effect) -> Result<Appl
 /// The check as it is now.
 async fn view(state: &AppState, owner: &UserId, id: &CheckId) -> Result<Json<CheckView>, Problem> {
     let check = find(state, owner, id).await?;
-    Ok(Json(CheckView::new(check, state.clock.now(), &state.public_url)))
+    let channels = channels::channels_of_check(&state.db, id).await?;
+    Ok(Json(CheckView::new(check, state.clock.now(), &state.public_url).telling(channels)))
 }
 
 /// The owner's check, or 404.
@@ -281,6 +306,8 @@ impl From<Refusal> for Problem {
             "account_not_found" => Self::unauthorized(message),
             "check_changed" => Self::new(StatusCode::CONFLICT, "check_changed", message),
             "check_limit_reached" => Self::new(StatusCode::CONFLICT, "check_limit_reached", message),
+            "channel_not_found" => Self::not_found("channel_not_found", "channel"),
+            "channel_limit_reached" => Self::new(StatusCode::CONFLICT, "channel_limit_reached", message),
             "name_taken" => Self::new(StatusCode::CONFLICT, "name_taken", message).with("field", "name"),
             "unknown_field" => {
                 let problem = Self::new(StatusCode::UNPROCESSABLE_ENTITY, "unknown_field", message);

@@ -1,24 +1,31 @@
 //! Heartbeat monitoring: a check is a promise that a job pings in time.
 
+pub mod alerts;
 pub mod apply;
 pub mod badge;
 pub mod badge_http;
+pub mod channels;
+pub mod channels_http;
 pub mod config;
 pub mod draft;
 pub mod floor;
 pub mod history;
 pub mod http;
 pub mod intake;
+pub mod notice;
+pub mod notify;
 pub mod ping;
 pub mod ping_http;
 pub mod preview;
 pub mod prune;
 pub mod read;
+pub mod remind;
 pub mod sample;
 pub mod schedule;
 pub mod status;
 pub mod store;
 pub mod sweep;
+pub mod tell;
 pub mod tools;
 pub mod uptime;
 pub mod uptime_http;
@@ -133,6 +140,12 @@ pub struct Check {
     pub deadline_at: Option<Millis>,
     /// The earliest deadline of its runs that have an id and have not ended.
     pub runs_deadline_at: Option<Millis>,
+    /// So many fails in a row take it down.
+    pub alert_after_failures: i64,
+    /// Accepted fails since the last success.
+    pub failures_in_row: i64,
+    /// While it is down its channels are told again this often.
+    pub reminder_seconds: Option<i64>,
     /// Pings refused by the floor.
     pub rejected_count: i64,
     /// The last of them.

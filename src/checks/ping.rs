@@ -3,13 +3,16 @@
 //! A change of state never waits for the floor, and everything else does: so a storm of pings of one kind has exactly
 //! one accepted, whichever state the check is in. Alternating success and fail would be a way round that, so changes
 //! of state are charged to `check-flip` too, which may refuse those that the floor would have refused.
+//!
+//! A check may tolerate fails: then only the Nth in a row takes it down. Each of them has kept the floor, and each of
+//! the tolerated ones moves what is due as a success does: the job ran and said so. Else its deadline would come first.
 
 use std::time::Duration;
 
 use super::history::{Kind, Reason};
 use super::status::{Times, end_of_run, is_paused};
 use super::store::{flips, pings, runs};
-use super::{Check, CheckError, Refusal, Status};
+use super::{Check, CheckError, Refusal, Status, tell};
 use crate::clock::{Millis, SharedClock};
 use crate::db::{Db, DbError, Tx};
 use crate::ids::{CheckId, new_v7};
@@ -130,7 +133,7 @@ async fn decide(tx: &mut Tx, Arrival { id, key, ping, clock }: &Arrival) -> Resu
         if !admitted && !too_soon.wait.is_zero() {
             return Err(Undone::FlipsTooOften { check: check.id, now, too_soon });
         }
-        flips::insert_flip(tx, &check.id, flip, now).await?;
+        tell::record_flip(tx, &check.id, flip, now).await?;
     }
     follow_run(tx, &check, ping, now).await?;
     if let Some(start) = start_of(tx, &check, ping).await? {
@@ -154,6 +157,7 @@ async fn after(tx: &mut Tx, check: &Check, ping: &Ping, now: Millis) -> Result<p
     let others = others.filter(|deadline| check.status != Status::Down || *deadline > now);
     let (times, runs_deadline_at, started_at) = match ping.kind {
         Kind::Success => (Times::after_success(check, others, now), others, None),
+        Kind::Fail if is_tolerated(check) => (Times::after_success(check, others, now), others, None),
         Kind::Fail => (Times::after_fail(check), others, None),
         Kind::Start => {
             let times = Times::after_start(check, others, now);
@@ -181,11 +185,17 @@ async fn follow_run(tx: &mut Tx, check: &Check, ping: &Ping, now: Millis) -> Res
     }
 }
 
+/// Whether one more fail leaves the check as it is. The statement that accepts it decides by the same two numbers.
+fn is_tolerated(check: &Check) -> bool {
+    check.status != Status::Down && check.failures_in_row + 1 < check.alert_after_failures
+}
+
 /// The change of state that an accepted `ping` made of `check`, the row before it.
 fn flip_of(check: &Check, ping: &Ping, now: Millis) -> Option<flips::Flip> {
     let (to, reason) = match (ping.kind, check.status) {
         (Kind::Success, Status::Down) => (Status::Up, Reason::Recovered),
         (Kind::Success, Status::New) => (Status::Up, Reason::FirstPing),
+        (Kind::Fail, _) if is_tolerated(check) => return None,
         (Kind::Fail, Status::New | Status::Up) if ping.exit_status.is_some() => (Status::Down, Reason::Exit),
         (Kind::Fail, Status::New | Status::Up) => (Status::Down, Reason::Fail),
         (Kind::Success, Status::Up) | (Kind::Fail, Status::Down) | (Kind::Start | Kind::Log, _) => return None,

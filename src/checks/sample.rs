@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::alerts::AlertChanges;
 use super::apply::{Effect, apply};
 use super::config::Settings;
 use super::history::Kind;
@@ -51,7 +52,7 @@ pub async fn create_samples(db: &Db, now: Millis, owner: &UserId) -> Result<(), 
 /// Makes a check at `at` and returns its ping key.
 async fn create(db: &Db, owner: &UserId, settings: Settings, at: Millis) -> Result<String, CheckError> {
     let name = settings.name.to_string();
-    let (whose, effect) = (owner.clone(), Effect::CreateCheck { settings });
+    let (whose, effect) = (owner.clone(), Effect::CreateCheck { settings, alerts: AlertChanges::default() });
     db.write::<_, CheckError, _>(move |tx| Box::pin(async move { apply(tx, at, &whose, &effect).await })).await?;
     let check = store::find_by_name(db, owner, &name).await?.ok_or_else(Refusal::not_found)?;
     Ok(check.ping_key)

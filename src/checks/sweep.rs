@@ -10,6 +10,7 @@ use super::history::Reason;
 use super::intake::attend;
 use super::store::flips::{self, Flip, Late};
 use super::store::runs;
+use super::tell;
 use crate::clock::{Clock, Millis, SharedClock};
 use crate::db::{Db, DbError};
 use crate::telemetry::SWEPT;
@@ -47,7 +48,7 @@ async fn flip_late(db: &Db, late: Late, now: Millis) -> Result<bool, DbError> {
             // A run that was late is told of now, and not again.
             let runs_deadline_at = runs::forget_late(tx, &late.id, Some(now)).await?;
             runs::store_deadline(tx, &late.id, runs_deadline_at).await?;
-            flips::insert_flip(tx, &late.id, flip, now).await?;
+            tell::record_flip(tx, &late.id, flip, now).await?;
             Ok(true)
         })
     })

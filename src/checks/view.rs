@@ -8,7 +8,7 @@ use super::status::derive;
 use super::store::pings::PingRow;
 use super::{Check, Status};
 use crate::clock::Millis;
-use crate::ids::CheckId;
+use crate::ids::{ChannelId, CheckId};
 
 /// Characters of a ping's body that a model sees: its end, where errors stand.
 const BODY_TAIL: usize = 500;
@@ -54,6 +54,12 @@ pub struct CheckView {
     pub due_at: Option<Millis>,
     /// When it goes down without one.
     pub deadline_at: Option<Millis>,
+    /// The ids of the channels that are told when it goes down or comes up.
+    pub channels: Vec<ChannelId>,
+    /// So many fails in a row take it down; a timeout does at once.
+    pub alert_after_failures: i64,
+    /// While it is down its channels are told again this often; never if null.
+    pub reminder_seconds: Option<i64>,
     /// Pings refused because they came too soon.
     pub rejected_count: i64,
     /// The last of them.
@@ -92,10 +98,19 @@ impl CheckView {
             last_start_at: check.last_start_at,
             due_at: check.due_at,
             deadline_at: check.deadline_at,
+            channels: Vec::new(),
+            alert_after_failures: check.alert_after_failures,
+            reminder_seconds: check.reminder_seconds,
             rejected_count: check.rejected_count,
             last_rejected_at: check.last_rejected_at,
             created_at: check.created_at,
         }
+    }
+
+    /// With the channels that the check tells, which are no columns of its row.
+    #[must_use]
+    pub fn telling(self, channels: Vec<ChannelId>) -> Self {
+        Self { channels, ..self }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use flatline::checks::alerts::AlertChanges;
 use flatline::checks::apply::{Applied, Effect, Pinned, apply};
 use flatline::checks::config::from_object;
 use flatline::checks::schedule::Schedule;
@@ -45,13 +46,14 @@ pub async fn run(db: &Db, now: Millis, owner: &UserId, effect: Effect) -> Result
 pub fn create(spec: Value) -> Effect {
     let Value::Object(spec) = spec else { panic!("not an object") };
     let spec: flatline::checks::config::CheckSpec = from_object(spec).expect("a spec");
-    Effect::CreateCheck { settings: spec.settle(NOW).unwrap() }
+    Effect::CreateCheck { settings: spec.settle(NOW).unwrap(), alerts: AlertChanges::default() }
 }
 
 /// `update_check`.
 pub fn update(check: &CheckId, config_version: Option<i64>, changes: Value) -> Effect {
     let Value::Object(changes) = changes else { panic!("not an object") };
-    Effect::UpdateCheck { check: check.clone(), config_version, changes: from_object(changes).expect("changes") }
+    let (changes, alerts) = (from_object(changes).expect("changes"), AlertChanges::default());
+    Effect::UpdateCheck { check: check.clone(), config_version, changes, alerts }
 }
 
 /// A check of one hour and ten minutes' grace.

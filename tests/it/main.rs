@@ -20,6 +20,7 @@ mod instances;
 mod intake;
 mod layering;
 mod migrations;
+mod notifications;
 mod operations;
 mod ping_answers;
 mod pings;

@@ -22,15 +22,16 @@ pub struct Flip {
     pub at: Millis,
 }
 
-/// Records a flip; `now` is when it is written, which lists are ordered by.
-pub async fn insert_flip(tx: &mut Tx, check: &CheckId, flip: Flip, now: Millis) -> Result<(), DbError> {
+/// Records a flip and returns its id; `now` is when it is written, which lists are ordered by.
+pub async fn insert_flip(tx: &mut Tx, check: &CheckId, flip: Flip, now: Millis) -> Result<String, DbError> {
     const SQL: &str =
         "INSERT INTO flips (id, check_id, at, from_status, to_status, reason) VALUES ($1, $2, $3, $4, $5, $6)";
+    let id = new_v7(now);
     on_db!(tx.on(), c => sqlx::query(SQL)
-        .bind(new_v7(now)).bind(check).bind(flip.at)
+        .bind(&id).bind(check).bind(flip.at)
         .bind(flip.from.as_str()).bind(flip.to.as_str()).bind(flip.reason.as_str())
         .execute(c).await.map(|_| ()))?;
-    Ok(())
+    Ok(id)
 }
 
 /// A flip's row.

@@ -1,8 +1,11 @@
 //! The rows of checks as their owners read them. [`edits`] holds what owners write, [`pings`] what pings and time do.
 
+pub mod channels;
+pub mod deliveries;
 pub mod edits;
 pub mod flips;
 pub mod intake;
+pub mod outbox;
 pub mod pings;
 pub mod prune;
 pub mod runs;
@@ -30,7 +33,8 @@ macro_rules! check_columns {
          checks.last_ping_at, checks.last_success_at, checks.last_fail_at, checks.last_start_at, checks.last_log_at, \
          checks.started_at, checks.counted_from, checks.due_at, checks.deadline_at, checks.runs_deadline_at, \
          checks.rejected_count, checks.last_rejected_at, \
-         checks.created_at, checks.badge_key"
+         checks.created_at, checks.badge_key, \
+         checks.alert_after_failures, checks.failures_in_row, checks.reminder_seconds"
     };
 }
 pub(super) use check_columns;

@@ -43,6 +43,7 @@ macro_rules! accept {
             started_at = $11, ",
             $sets,
             " FROM accounts a WHERE checks.id = $1 AND a.id = checks.account_id AND checks.status = $5
+            AND checks.failures_in_row = $12
             AND (checks.paused_at IS NULL OR checks.paused_until <= $2) AND (",
             $passes,
             " checks.",
@@ -57,10 +58,18 @@ macro_rules! accept {
     };
 }
 
-const SUCCESS: &str =
-    accept!("status = 'up', last_ping_at = $2, last_success_at = $2", "checks.status = 'down' OR", "last_success_at");
-const FAIL: &str =
-    accept!("status = 'down', last_ping_at = $2, last_fail_at = $2", "checks.status <> 'down' OR", "last_fail_at");
+const SUCCESS: &str = accept!(
+    "status = 'up', last_ping_at = $2, last_success_at = $2, failures_in_row = 0",
+    "checks.status = 'down' OR",
+    "last_success_at"
+);
+// Where it takes several fails, each of them must keep the floor: a job that fails twice in a second has failed once.
+const FAIL: &str = accept!(
+    "status = CASE WHEN checks.failures_in_row + 1 < checks.alert_after_failures THEN checks.status ELSE 'down' END,
+    last_ping_at = $2, last_fail_at = $2, failures_in_row = checks.failures_in_row + 1",
+    "checks.status <> 'down' AND checks.alert_after_failures = 1 OR",
+    "last_fail_at"
+);
 const START: &str = accept!("last_start_at = $2", "", "last_start_at");
 const LOG: &str = accept!("last_log_at = $2", "", "last_log_at");
 
@@ -89,6 +98,7 @@ pub async fn accept(tx: &mut Tx, kind: Kind, check: &Check, after: After, now: M
     let rows = on_db!(tx.on(), c => sqlx::query(sql)
         .bind(&check.id).bind(now).bind(times.due_at).bind(times.deadline_at).bind(check.status.as_str())
         .bind(free).bind(pro).bind(business).bind(times.counted_from).bind(runs_deadline_at).bind(started_at)
+        .bind(check.failures_in_row)
         .execute(c).await.map(|r| r.rows_affected()))?;
     Ok(rows == 1)
 }

@@ -1,0 +1,188 @@
+//! What an owner may set on a check about its alerts: who is told, after how many fails, and how often again.
+
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use super::config::from_object;
+use super::store::channels as store;
+use super::{Check, CheckError, Refusal};
+use crate::clock::Millis;
+use crate::db::Tx;
+use crate::ids::{ChannelId, CheckId, UserId};
+
+/// As many channels as an account may have.
+pub const MAX_CHANNELS: usize = 20;
+
+/// Changes to a check's alerts: what is left out stays; of a new check it is every channel, the first fail, and once.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AlertChanges {
+    /// The ids of the channels that are told, in place of all others. Left out of a new check: all the account's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channels: Option<ChannelIds>,
+    /// So many fails in a row take it down; a timeout does at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alert_after_failures: Option<AlertAfter>,
+    /// While it is down its channels are told again this often; null: once is enough.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    pub reminder_seconds: Option<Option<Reminder>>,
+}
+
+/// At most [`MAX_CHANNELS`] ids, sorted, each once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(try_from = "Vec<String>")]
+#[schema(value_type = Vec<String>, max_items = 20)]
+pub struct ChannelIds(Vec<ChannelId>);
+
+/// A number of fails: 1 to 10.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(try_from = "i64")]
+#[schema(value_type = i64, minimum = 1, maximum = 10)]
+pub struct AlertAfter(i64);
+
+/// Seconds between two reminders: from an hour to a year.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(try_from = "i64")]
+#[schema(value_type = i64, minimum = 3_600, maximum = 31_536_000)]
+pub struct Reminder(i64);
+
+impl TryFrom<Vec<String>> for ChannelIds {
+    type Error = String;
+
+    fn try_from(given: Vec<String>) -> Result<Self, String> {
+        let unknown = |text: &String| format!("there is no channel {:?}", text.chars().take(100).collect::<String>());
+        let parse = |text: &String| ChannelId::parse(text).ok_or_else(|| unknown(text));
+        let mut ids = given.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
+        ids.sort();
+        ids.dedup();
+        if ids.len() > MAX_CHANNELS {
+            return Err(format!("an account has at most {MAX_CHANNELS} channels"));
+        }
+        Ok(Self(ids))
+    }
+}
+
+impl TryFrom<i64> for AlertAfter {
+    type Error = String;
+
+    fn try_from(fails: i64) -> Result<Self, String> {
+        if (1..=10).contains(&fails) { Ok(Self(fails)) } else { Err(format!("from 1 to 10 fails; this is {fails}")) }
+    }
+}
+
+impl TryFrom<i64> for Reminder {
+    type Error = String;
+
+    fn try_from(seconds: i64) -> Result<Self, String> {
+        if (3_600..=31_536_000).contains(&seconds) {
+            return Ok(Self(seconds));
+        }
+        Err(format!("from 3600 to 31536000 seconds (an hour to 365 days); this is {seconds}"))
+    }
+}
+
+impl AlertChanges {
+    /// Takes the members that are about alerts out of a request's body.
+    ///
+    /// # Errors
+    /// `invalid_field`, naming it.
+    pub fn take_from(body: &mut Map<String, Value>) -> Result<Self, Refusal> {
+        let mut own = Map::new();
+        for name in ["channels", "alert_after_failures", "reminder_seconds"] {
+            if let Some(value) = body.shift_remove(name) {
+                own.insert(name.to_owned(), value);
+            }
+        }
+        from_object(own)
+    }
+
+    /// Whether nothing is to be changed.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// These changes without those that would change nothing on `check`, which the transaction holds.
+    ///
+    /// # Errors
+    /// The database's.
+    pub async fn that_differ_from(&self, tx: &mut Tx, check: &Check) -> Result<Self, CheckError> {
+        let channels = match &self.channels {
+            None => None,
+            Some(wanted) => {
+                let now = store::channels_of_check_in(tx, &check.id).await?;
+                Some(wanted.clone()).filter(|wanted| wanted.0 != now)
+            }
+        };
+        let after = self.alert_after_failures.filter(|after| after.0 != check.alert_after_failures);
+        let reminder = self.reminder_seconds.filter(|every| every.map(|every| every.0) != check.reminder_seconds);
+        Ok(Self { channels, alert_after_failures: after, reminder_seconds: reminder })
+    }
+
+    /// Writes what a new check's alerts are to be.
+    ///
+    /// # Errors
+    /// `invalid_field` naming `channels`, or the database's.
+    pub async fn settle(&self, tx: &mut Tx, owner: &UserId, check: &CheckId, now: Millis) -> Result<(), CheckError> {
+        if self.channels.is_none() {
+            store::attach_all_channels(tx, owner, check).await?;
+        }
+        self.write(tx, owner, check, now).await
+    }
+
+    /// Writes these changes. The account is held if there are channels among them.
+    ///
+    /// # Errors
+    /// As [`Self::settle`].
+    pub async fn write(&self, tx: &mut Tx, owner: &UserId, check: &CheckId, now: Millis) -> Result<(), CheckError> {
+        if let Some(ChannelIds(channels)) = &self.channels {
+            store::detach_all(tx, check).await?;
+            for channel in channels {
+                if !store::attach(tx, owner, check, channel).await? {
+                    return Err(Refusal::invalid("channels", format!("There is no channel {channel}.")).into());
+                }
+            }
+        }
+        let after = self.alert_after_failures.map(|after| after.0);
+        let reminder = self.reminder_seconds.map(|every| every.map(|every| every.0));
+        Ok(store::set_alerts(tx, check, after, reminder, now).await?)
+    }
+}
+
+/// A field that is there is `Some`, null too.
+fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_is_named() {
+        let id = "0190a000-0000-7000-8000-000000000000";
+        for (field, value) in [
+            ("channels", json!(["x"])),
+            ("channels", json!("all")),
+            ("channels", json!([1])),
+            ("alert_after_failures", json!(0)),
+            ("alert_after_failures", json!(11)),
+            ("alert_after_failures", json!("2")),
+            ("reminder_seconds", json!(3_599)),
+            ("reminder_seconds", json!(31_536_001)),
+        ] {
+            let mut body = Map::from_iter([(field.to_owned(), value.clone())]);
+            let refusal = AlertChanges::take_from(&mut body).unwrap_err();
+            let named = refusal.field.as_deref().and_then(|path| path.split('[').next());
+            assert_eq!((refusal.code.as_str(), named), ("invalid_field", Some(field)), "{value}");
+        }
+        let fits = json!({"name": "a", "channels": [id, id], "alert_after_failures": 3, "reminder_seconds": null});
+        let Value::Object(mut body) = fits else { panic!("an object") };
+        let changes = AlertChanges::take_from(&mut body).unwrap();
+        assert_eq!(body.len(), 1, "the rest stays");
+        assert_eq!(changes.reminder_seconds, Some(None));
+        assert_eq!(serde_json::to_value(&changes).unwrap()["channels"], json!([id]));
+    }
+}
