@@ -35,8 +35,9 @@ on_both! {
         assert_eq!(keys, [
             "id", "name", "tags", "description", "period_seconds", "cron", "timezone", "grace_seconds",
             "max_runtime_seconds", "status", "paused_at", "paused_until", "late", "started", "config_version",
-            "last_ping_at", "last_start_at", "due_at", "deadline_at", "rejected_count", "last_rejected_at", "ping_url",
-            "badge_url", "created_at",
+            "last_ping_at", "last_start_at", "due_at", "deadline_at", "channels", "alert_after_failures",
+            "reminder_seconds", "rejected_count", "last_rejected_at", "ping_url", "badge_url",
+            "created_at",
         ]);
         assert_eq!((&made["status"], &made["config_version"]), (&json!("new"), &json!(1)));
         assert_eq!((&made["grace_seconds"], &made["description"]), (&json!(3_600), &json!("a\nb")));

@@ -47,40 +47,32 @@ fn is_public(address: IpAddr) -> bool {
 
 /// What IANA's special-purpose registry does not call globally reachable is not public, nor is multicast.
 fn is_public_v4(address: Ipv4Addr) -> bool {
-    let [a, b, c, _] = address.octets();
-    let special = matches!(
-        (a, b, c),
-        // This network; private; shared by carriers (CGNAT).
-        (0 | 10, ..) | (100, 64..=127, _)
-        // Loopback; link-local, where clouds keep their metadata.
-        | (127, ..) | (169, 254, _)
-        // Private; protocol assignments; documentation; 6to4's relays.
-        | (172, 16..=31, _) | (192, 0, 0 | 2) | (192, 88, 99) | (192, 168, _)
+    !matches!(
+        address.octets(),
+        // This network; private; loopback; multicast, reserved and broadcast.
+        [0 | 10 | 127 | 224..=255, ..]
+        // Shared by carriers (CGNAT).
+        | [100, 64..=127, ..]
+        // Link-local, where clouds keep their metadata; Azure keeps it behind a public address.
+        | [169, 254, ..] | [168, 63, 129, 16]
+        // Private.
+        | [172, 16..=31, ..] | [192, 168, ..]
+        // Protocol assignments, documentation, 6to4's relays.
+        | [192, 0, 0 | 2, _] | [192, 88, 99, _]
         // Benchmarks; documentation.
-        | (198, 18..=19, _) | (198, 51, 100) | (203, 0, 113)
-        // Multicast, reserved, broadcast.
-        | (224..=255, ..)
-    );
-    // Azure's platform address is a public one that only its own machines reach.
-    !special && address != Ipv4Addr::new(168, 63, 129, 16)
+        | [198, 18..=19, ..] | [198, 51, 100, _] | [203, 0, 113, _]
+    )
 }
 
 /// Only 2000::/3 is given out. What carries an IPv4 address inside is as good as that address.
 fn is_public_v6(address: Ipv6Addr) -> bool {
-    let s = address.segments();
-    let v4 = |high: u16, low: u16| {
-        let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
-        is_public_v4(Ipv4Addr::new(a, b, c, d))
-    };
-    match s {
-        // NAT64, the well-known prefix. That of a network's own (64:ff9b:1::/48) is private by its nature.
-        [0x64, 0xff9b, 0, 0, 0, 0, high, low] => v4(high, low),
-        // 6to4.
-        [0x2002, high, low, ..] => v4(high, low),
-        // Teredo and the rest of the protocol assignments (2001::/23): tunnels, benchmarks, ORCHID.
-        [0x2001, 0..=0x1ff, ..] => false,
-        // Documentation.
-        [0x2001, 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => false,
+    match address.segments() {
+        // NAT64's well-known prefix, and 6to4. A network's own NAT64 (64:ff9b:1::/48) is private by its nature.
+        [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => {
+            is_public_v4(Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low)))
+        }
+        // Protocol assignments (2001::/23), Teredo among them; documentation, the old and the new.
+        [0x2001, 0..=0x1ff | 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => false,
         [0x2000..=0x3fff, ..] => true,
         _ => false,
     }

@@ -10,9 +10,10 @@ use crate::asking::{header, problem, told};
 use crate::provider::Script;
 use crate::site::{Site, Visitor, cards, json_of};
 
-/// What somebody has: a check, an open action, a conversation.
+/// What somebody has: a check, a channel, an open action, a conversation.
 struct Belongings {
     check: String,
+    channel: String,
     action: String,
     chat: String,
 }
@@ -20,15 +21,18 @@ struct Belongings {
 async fn belongings(site: &Site, owner: &Visitor) -> Belongings {
     let check = owner.send(Method::POST, "/api/checks", Some(json!({"name": "backup", "period_seconds": 3600}))).await;
     let check = json_of(check).await["id"].as_str().unwrap().to_owned();
+    let channel = json!({"kind": "slack", "name": "chat", "url": "https://chat.example/"});
+    let channel = json_of(owner.send(Method::POST, "/api/channels", Some(channel)).await).await;
+    let channel = channel["id"].as_str().unwrap().to_owned();
     site.provider.push(Script::tool_call("pause_check", json!({"check": check})));
     site.provider.push(Script::text("Please confirm."));
     let card = cards(&owner.chat("adas-chat", "m", "pause it").await).remove(0);
-    Belongings { check, action: card["id"].as_str().unwrap().to_owned(), chat: "adas-chat".to_owned() }
+    Belongings { check, channel, action: card["id"].as_str().unwrap().to_owned(), chat: "adas-chat".to_owned() }
 }
 
 /// Status and body, without what differs between any two answers.
 async fn answer(caller: &Visitor, method: &Method, path: &str) -> (StatusCode, Value) {
-    let body = (*method == Method::PATCH).then(|| json!({"description": "mine now"}));
+    let body = (*method == Method::PATCH).then(|| json!({"name": "mine now"}));
     let response = caller.send(method.clone(), path, body).await;
     let status = response.status();
     let text = response.text().await.unwrap();
@@ -49,7 +53,8 @@ on_both! {
         let state = || async {
             let check = ada.get(&format!("/api/checks/{}", adas.check)).await;
             let action = ada.get(&format!("/api/actions/{}", adas.action)).await;
-            (check, action, told(site.db(), "adas-chat").await)
+            let channels = ada.get("/api/channels").await;
+            (check, action, channels, told(site.db(), "adas-chat").await)
         };
         let before = state().await;
         let mut tried = 0;
@@ -57,6 +62,7 @@ on_both! {
             let (theirs, code) = match path.split('/').nth(2) {
                 _ if !path.contains("{id}") => continue,
                 Some("checks") => (&adas.check, "check_not_found"),
+                Some("channels") => (&adas.channel, "channel_not_found"),
                 Some("actions") => (&adas.action, "action_not_found"),
                 Some("chat") => (&adas.chat, "chat_not_found"),
                 _ => panic!("whose is {path}?"),
@@ -82,8 +88,8 @@ on_both! {
                 tried += 1;
             }
         }
-        assert!(tried >= 18, "{tried} operations");
-        for list in ["/api/checks", "/api/actions", "/api/actions?conversation=adas-chat", "/api/chats"] {
+        assert!(tried >= 23, "{tried} operations");
+        for list in ["/api/checks", "/api/actions", "/api/actions?conversation=adas-chat", "/api/chats", "/api/channels"] {
             let listed = bob.get(list).await;
             let rows = listed.as_object().unwrap().values().next().unwrap();
             assert_eq!(rows, &json!([]), "{list}");

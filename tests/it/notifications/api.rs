@@ -78,17 +78,17 @@ on_both! {
         let none = made(&user, "/api/checks", json!({"name": "d", "period_seconds": 300, "channels": []})).await;
         assert_eq!(none["channels"], json!([]));
         let path = format!("/api/checks/{}", check["id"].as_str().unwrap());
-        let patch = async |body: Value| {
+        let change = async |body: Value| {
             let answer = user.send(Method::PATCH, &path, Some(body.clone())).await;
             assert_eq!(answer.status(), StatusCode::OK, "{body}");
             let view = json_of(answer).await;
             (view["config_version"].as_i64().unwrap(), view["channels"].clone(), view["alert_after_failures"].clone(), view["reminder_seconds"].clone())
         };
-        assert_eq!(patch(json!({"channels": [b, a]})).await, (2, json!([a, b]), json!(3), json!(7200)));
-        assert_eq!(patch(json!({"channels": [a, b], "alert_after_failures": 3})).await.0, 2, "it is like that already");
-        assert_eq!(patch(json!({"alert_after_failures": 1, "name": "e"})).await, (3, json!([a, b]), json!(1), json!(7200)));
-        assert_eq!(patch(json!({"reminder_seconds": null, "config_version": 3})).await, (4, json!([a, b]), json!(1), Value::Null));
-        assert_eq!(patch(json!({"channels": []})).await.1, json!([]));
+        assert_eq!(change(json!({"channels": [b, a]})).await, (2, json!([a, b]), json!(3), json!(7200)));
+        assert_eq!(change(json!({"channels": [a, b], "alert_after_failures": 3})).await.0, 2, "it is like that already");
+        assert_eq!(change(json!({"alert_after_failures": 1, "name": "e"})).await, (3, json!([a, b]), json!(1), json!(7200)));
+        assert_eq!(change(json!({"reminder_seconds": null, "config_version": 3})).await, (4, json!([a, b]), json!(1), Value::Null));
+        assert_eq!(change(json!({"channels": []})).await.1, json!([]));
         site.shutdown().await;
     }
 

@@ -30,10 +30,10 @@ on_both! {
             rig.ping(&check, kind).await;
         }
         sender(&rig, 0).deliver_due().await.unwrap();
-        let received = receiver.received();
-        assert_eq!(received.len(), 4);
+        let requests = receiver.received();
+        assert_eq!(requests.len(), 4);
         let secret = made.secret.unwrap();
-        for request in received {
+        for request in requests {
             let whole = format!("{} {:?} {}", request.path, request.headers, request.body);
             assert!(!whole.contains(&check.key) && !whole.contains("/ping/"), "{whole}");
             assert!(!whole.contains(secret.trim_start_matches("whsec_")), "{whole}");
@@ -60,8 +60,8 @@ on_both! {
             rig.ping(check, Kind::Fail).await;
         }
         sender(&rig, 0).deliver_due().await.unwrap();
-        let received = receiver.received();
-        let of = |path: &str| received.iter().filter(|request| request.path == path).map(Received::json).collect::<Vec<Value>>();
+        let requests = receiver.received();
+        let of = |path: &str| requests.iter().filter(|request| request.path == path).map(Received::json).collect::<Vec<Value>>();
         let (hooks, chats) = (of("/hook"), of("/chat"));
         assert_eq!((hooks.len(), chats.len()), (HOSTILE.len(), HOSTILE.len()));
         for name in HOSTILE {

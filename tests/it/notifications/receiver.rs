@@ -29,12 +29,13 @@ impl Received {
     }
 }
 
+type Log = Arc<Mutex<Vec<Received>>>;
 type Answer = dyn Fn(usize, &Received) -> Response + Send + Sync;
 
 /// Stops when it is dropped.
 pub struct Receiver {
     pub port: u16,
-    received: Arc<Mutex<Vec<Received>>>,
+    received: Log,
     _serving: JoinSet<()>,
 }
 
@@ -43,7 +44,7 @@ impl Receiver {
     pub async fn start(answer: impl Fn(usize, &Received) -> Response + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
-        let received = Arc::new(Mutex::new(Vec::new()));
+        let received = Log::default();
         let state = (Arc::clone(&received), Arc::new(answer) as Arc<Answer>);
         let router = Router::new().fallback(take).with_state(state);
         let mut serving = JoinSet::new();
@@ -70,7 +71,7 @@ impl Receiver {
 }
 
 async fn take(
-    State((received, answer)): State<(Arc<Mutex<Vec<Received>>>, Arc<Answer>)>,
+    State((received, answer)): State<(Log, Arc<Answer>)>,
     uri: Uri,
     headers: HeaderMap,
     body: Bytes,

@@ -105,9 +105,9 @@ on_both! {
             });
         }
         assert_eq!(senders.join_all().await.into_iter().sum::<usize>(), 100);
-        let received = receiver.received();
-        let ids: HashSet<&str> = received.iter().map(|request| request.header("webhook-id")).collect();
-        assert_eq!((received.len(), ids.len()), (100, 100));
+        let requests = receiver.received();
+        let ids: HashSet<&str> = requests.iter().map(|request| request.header("webhook-id")).collect();
+        assert_eq!((requests.len(), ids.len()), (100, 100));
         assert!(rows(rig.db()).await.iter().all(|row| row.status == "sent" && row.attempts == 1));
     }
 
@@ -179,10 +179,10 @@ on_both! {
         }
         let row = rows(rig.db()).await.remove(0);
         assert_eq!((row.status.as_str(), row.attempts, row.last_error), ("sent", 3, None));
-        let received = receiver.received();
-        let stamps: HashSet<&str> = received.iter().map(|request| request.header("webhook-timestamp")).collect();
+        let requests = receiver.received();
+        let stamps: HashSet<&str> = requests.iter().map(|request| request.header("webhook-timestamp")).collect();
         assert_eq!(stamps.len(), 3, "each attempt has its own time");
-        assert!(received.iter().all(|request| request.body == received[0].body));
+        assert!(requests.iter().all(|request| request.body == requests[0].body));
     }
 
     async fn each_answer_is_told_in_our_own_words(kind) {

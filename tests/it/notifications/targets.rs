@@ -68,14 +68,14 @@ async fn three_redirects_are_followed_with_body_and_headers_and_no_more() {
         "/0" => answer(200),
         path => {
             let left: u32 = path[1..].parse().unwrap();
-            redirect(if left % 2 == 0 { 307 } else { 308 }, &format!("/{}", left - 1))
+            redirect(if left.is_multiple_of(2) { 307 } else { 308 }, &format!("/{}", left - 1))
         }
     })
     .await;
     assert_eq!(post(site(receiver.port), &receiver.url("/3")).await, Ok(()));
-    let received = receiver.received();
-    assert_eq!(received.len(), 4);
-    for request in received {
+    let requests = receiver.received();
+    assert_eq!(requests.len(), 4);
+    for request in requests {
         assert_eq!((request.body.as_str(), request.header("content-type")), ("{\"a\":1}", "application/json"));
     }
     assert_eq!(post(site(receiver.port), &receiver.url("/4")).await, Err("more than 3 redirects".to_owned()));
