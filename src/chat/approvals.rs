@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::Chat;
 use super::awaiting::{outcome_chunk, sentence_chunks};
-use super::message::{InvalidMessage, conversation_id, invalid, native_approvals};
+use super::message::{InvalidMessage, conversation_id, invalid};
 use super::receive::{Answer, ReceiveError};
 use super::store::find_conversation;
 use super::stored::find_awaiting;
@@ -26,13 +26,13 @@ pub struct Approvals {
 }
 
 impl Approvals {
-    /// The approvals that a body brings; `None` if it asks for no native ones, or its message of now is a user's.
+    /// The approvals that a body brings; `None` if its message of now is a user's, or has none.
     ///
     /// # Errors
     /// An approval without an id or a verdict, or two verdicts on one id.
     pub fn parse(body: &Value) -> Result<Option<Self>, InvalidMessage> {
         let conversation = conversation_id(body)?;
-        if !native_approvals(body)? || body["trigger"] == "regenerate-message" {
+        if body["trigger"] == "regenerate-message" {
             return Ok(None);
         }
         let Some(messages) = body["messages"].as_array() else { return Ok(None) };
@@ -127,9 +127,10 @@ mod tests {
         let mut named = body(&earlier);
         named["messageId"] = "a".into();
         assert_eq!(parse(&named), expected);
-        let mut not_asked_for = body(&json!([given]));
-        not_asked_for["approvals"] = Value::Null;
-        assert_eq!(parse(&not_asked_for), None);
+        // Clients may ask for native approvals with single messages only; the answer to one is an answer all the same.
+        let mut without = body(&json!([given]));
+        without["approvals"] = Value::Null;
+        assert_eq!(parse(&without), expected);
         let mut again = body(&json!([given]));
         again["trigger"] = "regenerate-message".into();
         assert_eq!(parse(&again), None);

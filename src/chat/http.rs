@@ -268,6 +268,14 @@ impl From<ReceiveError> for Problem {
                 Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_message", detail).with("field", "trigger")
             }
             ReceiveError::ActionNotFound => DecisionError::NotFound.into(),
+            ReceiveError::NotTheLast => {
+                let detail = "Only the last message can be answered again.";
+                Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_message", detail).with("field", "messageId")
+            }
+            ReceiveError::OtherWords => {
+                let detail = "A message of that id was sent with other words. Send what you changed as a new message.";
+                Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_message", detail).with("field", "message.id")
+            }
             ReceiveError::NotAQuestion => {
                 let detail = "That id belongs to an answer. Give every message an id of its own.";
                 Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_message", detail).with("field", "message.id")

@@ -66,6 +66,12 @@ pub enum ReceiveError {
     /// There is nothing to answer again.
     #[error("nothing to regenerate")]
     NothingToRegenerate,
+    /// The message's id was sent before with other words.
+    #[error("the message's id was sent with other words")]
+    OtherWords,
+    /// Another message than the last one is to be answered again.
+    #[error("not the last message")]
+    NotTheLast,
     /// An approval names no action of this conversation's that awaits one.
     #[error("no such action")]
     ActionNotFound,
@@ -201,10 +207,15 @@ async fn question(
         // A message whose turn was undone is new again.
         None => Ok(Question::New(id)),
         Some(known) if known.role != "user" => Err(ReceiveError::NotAQuestion),
+        // A client that lets its user edit a message sends other words under the old id: no answer there is to those.
+        Some(known) if !incoming.regenerate && known.text() != incoming.text => Err(ReceiveError::OtherWords),
         Some(_) if !incoming.regenerate => Ok(Question::Known(id)),
-        Some(_) => {
+        Some(known) => {
             let last = store::find_last_question(&chat.db, &conversation.reference).await?;
             let last = last.ok_or(ReceiveError::NothingToRegenerate)?;
+            if last.id != known.id {
+                return Err(ReceiveError::NotTheLast);
+            }
             // What the server said to a typed word is no model's answer, and there is no other.
             let is_word = typed::parse(&last.text()).is_some();
             Ok(if is_word { Question::Known(last.id) } else { Question::Again(last.id) })

@@ -107,6 +107,16 @@ on_both! {
         assert_eq!(open["actions"].as_array().unwrap().len(), 1, "the first one waits on");
     }
 
+    async fn only_the_last_message_is_answered_again(kind) {
+        let site = Site::start(kind).await;
+        let user = site.user("ada", Tier::Free).await;
+        user.chat("c", "m1", "first").await;
+        user.chat("c", "m2", "second").await;
+        let refusal = problem(send(&user, again("c", "m1")).await, 422, "invalid_message").await;
+        assert_eq!(refusal["field"], "messageId");
+        assert_eq!((site.provider.requests().len(), remaining(&user).await), (2, vec![18]));
+    }
+
     async fn of_a_message_that_is_not_there_it_is_a_message(kind) {
         let site = Site::start(kind).await;
         let user = site.user("ada", Tier::Free).await;
