@@ -10,7 +10,8 @@ use crate::llm::{Message, ToolCall};
 pub const BUDGET: usize = 24_000;
 
 /// The newest of `rows` (oldest first) that fit the budget; always the last one. Each row goes in whole or not at
-/// all, so a tool call is never separated from its result.
+/// all, so a tool call is never separated from its result. Begins with a user's message, and no two of them stand in a
+/// row: the templates of some models refuse anything else, and would refuse it for ever.
 pub fn messages(rows: Vec<Row>, cards: &Transcript) -> Vec<Message> {
     let mut chosen: Vec<Vec<Message>> = Vec::new();
     let mut spent = 0;
@@ -26,7 +27,16 @@ pub fn messages(rows: Vec<Row>, cards: &Transcript) -> Vec<Message> {
         }
         chosen.push(messages);
     }
-    chosen.into_iter().rev().flatten().collect()
+    let newest = chosen.into_iter().rev().flatten().skip_while(|message| !matches!(message, Message::User(_)));
+    let mut messages: Vec<Message> = Vec::new();
+    for message in newest {
+        match (messages.last_mut(), message) {
+            // An answer that was stopped before it said anything left nothing between them.
+            (Some(Message::User(before)), Message::User(text)) => before.extend(["\n\n", &text]),
+            (_, message) => messages.push(message),
+        }
+    }
+    messages
 }
 
 /// An answer's parts as the model sees them: for each step its words and calls, then the results.
@@ -104,10 +114,27 @@ mod tests {
     #[test]
     fn the_newest_fit_and_the_last_always_goes() {
         let long = "x".repeat(10_000);
-        let rows = (0..5).map(|n| row(n, "user", text(&long))).collect();
-        assert_eq!(messages(rows, &Transcript::default()).len(), 2);
+        let asked = |n| [row(n, "user", text(&long)), row(n, "assistant", text("ok"))];
+        let rows = (0..5).flat_map(asked).collect();
+        assert_eq!(messages(rows, &Transcript::default()).len(), 4);
         let huge = vec![row(0, "user", text("old")), row(1, "user", text(&"x".repeat(BUDGET * 2)))];
         assert_eq!(messages(huge, &Transcript::default()).len(), 1);
+    }
+
+    #[test]
+    fn it_begins_with_a_user_and_then_takes_turns() {
+        let thought = vec![Part::Step, Part::Reasoning { text: "hm".to_owned() }];
+        let cut = "x".repeat(BUDGET - 100);
+        let rows = vec![
+            row(0, "user", text(&"x".repeat(200))),
+            row(1, "assistant", text(&cut)),
+            row(2, "user", text("stopped while you thought")),
+            row(3, "assistant", thought),
+            row(4, "user", text("again")),
+        ];
+        let sent = messages(rows, &Transcript::default());
+        let [Message::User(words)] = sent.as_slice() else { panic!("{sent:?}") };
+        assert_eq!(words, "stopped while you thought\n\nagain");
     }
 
     #[test]

@@ -129,6 +129,11 @@ impl Transcript {
         }
     }
 
+    /// Whether it holds anything for its reader: words or a card.
+    pub fn says_anything(&self) -> bool {
+        self.parts.iter().any(|part| matches!(part, Part::Text { .. } | Part::Action { .. }))
+    }
+
     /// Bytes of text and reasoning.
     pub fn text_len(&self) -> usize {
         let length = |part: &Part| match part {

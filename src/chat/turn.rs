@@ -33,6 +33,8 @@ const MAX_HISTORY: i64 = 200;
 const MAX_TEXT: usize = 4 * 1024 * 1024;
 /// Arguments nested deeper than this are not acted on.
 const MAX_DEPTH: usize = 16;
+/// What is said for a model that said nothing: a thinking one may have spent all that it may say on its thoughts.
+const NO_ANSWER: &str = "The model gave no answer. Please ask again, or ask for less at a time.";
 /// What a turn that reached a bound says last.
 const CLOSING: &str = "I stop here: one message may only take so many steps. Ask again to go on.";
 
@@ -138,6 +140,11 @@ async fn converse(chat: &Chat, job: &Job, live: &LiveTurn, mut halt: Pin<&mut im
             }
         };
         if called.is_empty() {
+            live.update(|transcript| {
+                if !transcript.says_anything() {
+                    transcript.push_text(NO_ANSWER);
+                }
+            });
             return End::Over(Ending::Complete);
         }
         for call in called {
@@ -202,7 +209,8 @@ enum Called {
 
 /// Passes an answer's deltas on; returns the calls it made.
 async fn relay(mut stream: DeltaStream, live: &LiveTurn) -> Result<Vec<Called>, ModelError> {
-    let (mut called, mut usage) = (Vec::new(), Usage::default());
+    let mut called = Vec::new();
+    let before = live.view(|transcript| transcript.usage);
     while let Some(delta) = stream.next().await {
         match delta? {
             Delta::Text(text) => live.update(|transcript| transcript.push_text(&text)),
@@ -210,12 +218,9 @@ async fn relay(mut stream: DeltaStream, live: &LiveTurn) -> Result<Vec<Called>, 
             Delta::ToolCallBegun { .. } => {}
             Delta::ToolCall(call) => called.push(Called::Whole(call)),
             Delta::RejectedToolCall { name } => called.push(Called::Broken { name }),
-            // Each replaces the one before; calls add up.
-            Delta::Usage(told) => usage = told,
-            Delta::Finished(_) => {
-                live.update(|transcript| add_usage(&mut transcript.usage, usage));
-                return Ok(called);
-            }
+            // Each replaces the one before; calls add up. Kept at once: the turn may be stopped.
+            Delta::Usage(told) => live.update(|transcript| transcript.usage = sum(before, told)),
+            Delta::Finished(_) => return Ok(called),
         }
         if live.view(Transcript::text_len) > MAX_TEXT {
             return Ok(Vec::new());
@@ -279,13 +284,15 @@ fn tool_name(name: &str) -> String {
     if plain.is_empty() { "unknown".to_owned() } else { plain }
 }
 
-fn add_usage(sum: &mut Usage, more: Usage) {
+fn sum(before: Usage, more: Usage) -> Usage {
     let add = |a: Option<u64>, b: Option<u64>| match (a, b) {
         (None, None) => None,
         (a, b) => Some(a.unwrap_or(0) + b.unwrap_or(0)),
     };
-    sum.prompt_tokens = add(sum.prompt_tokens, more.prompt_tokens);
-    sum.completion_tokens = add(sum.completion_tokens, more.completion_tokens);
+    Usage {
+        prompt_tokens: add(before.prompt_tokens, more.prompt_tokens),
+        completion_tokens: add(before.completion_tokens, more.completion_tokens),
+    }
 }
 
 /// One line in the log and one count; never the provider's text.
