@@ -86,6 +86,17 @@ pub enum ReceiveError {
     Unavailable,
 }
 
+impl ReceiveError {
+    /// A failure of the database in the middle of several decisions. After the first of them it must not be told as
+    /// one that changed nothing.
+    pub(super) fn undecided(error: DbError, any_decided: bool) -> Self {
+        match error {
+            DbError::Sqlx(error) if any_decided => DbError::CommitUnknown(error).into(),
+            error => error.into(),
+        }
+    }
+}
+
 /// Answers a message. The answer may still wait for its provider: see [`Answer::opened`].
 ///
 /// # Errors
@@ -208,7 +219,7 @@ async fn question(
         None => Ok(Question::New(id)),
         Some(known) if known.role != "user" => Err(ReceiveError::NotAQuestion),
         // A client that lets its user edit a message sends other words under the old id: no answer there is to those.
-        Some(known) if !incoming.regenerate && known.text() != incoming.text => Err(ReceiveError::OtherWords),
+        Some(known) if known.text() != incoming.text => Err(ReceiveError::OtherWords),
         Some(_) if !incoming.regenerate => Ok(Question::Known(id)),
         Some(known) => {
             let last = store::find_last_question(&chat.db, &conversation.reference).await?;

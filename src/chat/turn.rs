@@ -4,6 +4,8 @@
 use std::pin::Pin;
 
 use futures::StreamExt;
+use rand::RngExt;
+use rand::distr::Alphanumeric;
 use serde_json::Value;
 use tokio::time::sleep;
 
@@ -18,7 +20,7 @@ use super::{Chat, history};
 use crate::actions::ActionView;
 use crate::db::DbError;
 use crate::http::Caller;
-use crate::ids::{ConversationId, ConversationRef, MessageId, new_v7};
+use crate::ids::{ConversationId, ConversationRef, MessageId};
 use crate::limits::Receipt;
 use crate::llm::{Delta, DeltaStream, ModelError, ModelErrorKind, ModelRequest, ToolCall, Usage};
 use crate::telemetry;
@@ -124,7 +126,7 @@ async fn converse(chat: &Chat, job: &Job, live: &LiveTurn, mut halt: Pin<&mut im
                 return if call_number == 0 { End::Refused(error.kind) } else { End::Over(Ending::Failed) };
             }
         };
-        live.update(|transcript| transcript.parts.push(Part::Step));
+        live.update(Transcript::begin_step);
         if call_number == 0 {
             begin_answer(chat, job, live).await;
         }
@@ -149,14 +151,14 @@ async fn converse(chat: &Chat, job: &Job, live: &LiveTurn, mut halt: Pin<&mut im
         }
         for call in called {
             tools_used += 1;
-            run_tool(chat, live, &mut toolbox, call, tools_used <= MAX_TOOLS).await;
+            run_tool(chat, &job.conversation, live, &mut toolbox, call, tools_used <= MAX_TOOLS).await;
         }
         // A card is stored before anything else happens.
         if !checkpoint(chat, job, live).await {
             return End::Over(Ending::Interrupted);
         }
-        // A stock client sends its approval only of the last step, so no other may follow.
-        if live.view(|transcript| transcript.awaiting().next().is_some()) {
+        // All that was called awaits the user, who is asked by it: as with stock servers no further words are needed.
+        if live.view(Transcript::only_awaits) {
             return End::Over(Ending::Complete);
         }
         // One that asks for more after the last allowed call has its results and had its say.
@@ -167,7 +169,7 @@ async fn converse(chat: &Chat, job: &Job, live: &LiveTurn, mut halt: Pin<&mut im
         request.messages.extend(live.view(|transcript| history::answer(&transcript.parts, transcript)));
     }
     live.update(|transcript| {
-        transcript.parts.push(Part::Step);
+        transcript.begin_step();
         transcript.push_text(CLOSING);
     });
     End::Over(Ending::Complete)
@@ -234,9 +236,15 @@ async fn relay(mut stream: DeltaStream, live: &LiveTurn) -> Result<Vec<Called>, 
     })
 }
 
-async fn run_tool(chat: &Chat, live: &LiveTurn, toolbox: &mut Toolbox, called: Called, is_allowed: bool) {
-    // Our own id: a provider's may repeat, and is its text.
-    let call_id = format!("call-{}", new_v7(chat.clock.now()));
+async fn run_tool(
+    chat: &Chat,
+    conversation: &ConversationRef,
+    live: &LiveTurn,
+    toolbox: &mut Toolbox,
+    called: Called,
+    is_allowed: bool,
+) {
+    let call_id = new_call_id();
     let called = match called {
         // Deeper than any tool's arguments, and nearly too deep to be read back from storage.
         Called::Whole(call) if call.arguments.values().map(depth).max() > Some(MAX_DEPTH) => {
@@ -254,7 +262,7 @@ async fn run_tool(chat: &Chat, live: &LiveTurn, toolbox: &mut Toolbox, called: C
         Called::Whole(call) => toolbox.execute(chat, &call).await,
         Called::Broken { .. } => refused("The call's arguments were not one complete JSON object. Nothing was done."),
     };
-    let now = chat.clock.now();
+    let (now, is_proposal) = (chat.clock.now(), executed.action.is_some());
     live.update(|transcript| {
         transcript.answer_call(executed.result);
         if let Some(action) = executed.action {
@@ -263,6 +271,13 @@ async fn run_tool(chat: &Chat, live: &LiveTurn, toolbox: &mut Toolbox, called: C
             transcript.parts.push(Part::Action { id });
         }
     });
+    // It may have taken the place of an earlier one of this very turn.
+    if is_proposal && live.view(|transcript| transcript.actions.len() > 1) {
+        match find_cards(&chat.db, conversation, now).await {
+            Ok(cards) => live.update(|transcript| transcript.refresh(&cards)),
+            Err(error) => tracing::warn!(%error, "the cards of a turn could not be read again"),
+        }
+    }
 }
 
 fn depth(value: &Value) -> usize {
@@ -271,6 +286,12 @@ fn depth(value: &Value) -> usize {
         Value::Object(members) => 1 + members.values().map(depth).max().unwrap_or(0),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
     }
+}
+
+/// Our own id: a provider's may repeat, and is its text. Nine letters and digits, which is all that Mistral's models
+/// take when it is sent back to them.
+fn new_call_id() -> String {
+    rand::rng().sample_iter(Alphanumeric).take(9).map(char::from).collect()
 }
 
 fn refused(message: &str) -> Executed {
