@@ -68,7 +68,7 @@ export function approvals(sdk, here) {
     for (const name of ['nightly', 'weekly']) await user.newCheck(name);
     const chat = openNative(sdk, user);
     const tools = ['nightly', 'weekly'].map((check) => ['pause_check', { check }]);
-    here.provider.script(calls(['list_checks', {}], ...tools));
+    here.provider.script(calls(['list_checks', {}], ...tools), says('There are two.'));
     await chat.sendMessage({ text: 'pause both' });
     const [first, second] = awaiting(chat);
     await chat.addToolApprovalResponse({ id: first, approved: true });
