@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 use super::Chat;
 use super::awaiting::{outcome_chunk, sentence_chunks};
-use super::message::{InvalidMessage, conversation_id, invalid, native_approvals};
+use super::message::{InvalidMessage, conversation_id, invalid};
 use super::receive::{Answer, ReceiveError};
 use super::store::find_conversation;
-use super::stored::find_awaiting;
+use super::stored::{find_awaiting, find_cards};
 use crate::actions::Via;
 use crate::actions::confirm::{Decision, DecisionError, confirm, reject};
 use crate::http::Caller;
@@ -26,19 +26,20 @@ pub struct Approvals {
 }
 
 impl Approvals {
-    /// The approvals that a body brings; `None` if it asks for no native ones, or its message of now is a user's.
+    /// The approvals that a body brings; `None` if its message of now is a user's, or has none.
     ///
     /// # Errors
     /// An approval without an id or a verdict, or two verdicts on one id.
     pub fn parse(body: &Value) -> Result<Option<Self>, InvalidMessage> {
         let conversation = conversation_id(body)?;
-        if !native_approvals(body)? || body["trigger"] == "regenerate-message" {
+        if body["trigger"] == "regenerate-message" {
             return Ok(None);
         }
-        let Some(messages) = body["messages"].as_array() else { return Ok(None) };
         // Clients name the answer that they go on with when it is not their last message.
+        let messages = body["messages"].as_array().map_or(&[][..], Vec::as_slice);
         let named = messages.iter().rfind(|message| message["id"].is_string() && message["id"] == body["messageId"]);
-        let Some(message) = named.or(messages.last()).filter(|message| message["role"] == "assistant") else {
+        let newest = body.get("message").or(named).or(messages.last());
+        let Some(message) = newest.filter(|message| message["role"] == "assistant") else {
             return Ok(None);
         };
         let mut verdicts = BTreeMap::new();
@@ -47,7 +48,9 @@ impl Approvals {
             let (Some(id), Some(approved)) = (approval["id"].as_str(), approval["approved"].as_bool()) else {
                 return Err(invalid("messages", "An approval must have an id, and \"approved\" as true or false."));
             };
-            if verdicts.insert(id.to_owned(), approved).is_some_and(|before| before != approved) {
+            // One spelling for one id; what is no id at all is found out later.
+            let id = ActionId::parse(id).map_or_else(|| id.to_owned(), |id| id.0);
+            if verdicts.insert(id, approved).is_some_and(|before| before != approved) {
                 return Err(invalid("messages", "One approval is both given and denied."));
             }
         }
@@ -69,7 +72,9 @@ pub async fn approve(chat: &Chat, caller: &Caller, approvals: Approvals) -> Resu
         approvals.verdicts.iter().map(|(id, approved)| Some((ActionId::parse(id)?, *approved))).collect();
     let verdicts = verdicts.ok_or(ReceiveError::ActionNotFound)?;
     let ids: Vec<ActionId> = verdicts.keys().cloned().collect();
-    find_awaiting(&chat.db, &conversation, &ids, chat.clock.now()).await?.ok_or(ReceiveError::ActionNotFound)?;
+    let found = find_awaiting(&chat.db, &conversation, &ids).await?;
+    let mut answer = found.ok_or(ReceiveError::ActionNotFound)?;
+    let mut any_decided = false;
     for (id, approved) in &verdicts {
         let decision = Decision { owner: user.clone(), action: id.clone(), via: Via::Api, digest: None };
         let decided = match approved {
@@ -78,13 +83,14 @@ pub async fn approve(chat: &Chat, caller: &Caller, approvals: Approvals) -> Resu
         };
         match decided {
             // Over: decided otherwise or too late. The row tells, below.
-            Ok(_) | Err(DecisionError::Over(_) | DecisionError::Changed) => {}
+            Ok(_) | Err(DecisionError::Over(_) | DecisionError::Changed) => any_decided = true,
             Err(DecisionError::NotFound) => return Err(ReceiveError::ActionNotFound),
-            Err(DecisionError::Db(error)) => return Err(error.into()),
+            Err(DecisionError::Db(error)) => return Err(ReceiveError::undecided(error, any_decided)),
         }
     }
-    let answered = find_awaiting(&chat.db, &conversation, &ids, chat.clock.now()).await?;
-    let answered = answered.ok_or(ReceiveError::ActionNotFound)?;
+    let cards = find_cards(&chat.db, &conversation, chat.clock.now()).await;
+    answer.actions = cards.map_err(|error| ReceiveError::undecided(error, true))?;
+    let answered = answer;
     let is_asked = |id: &ActionId| verdicts.contains_key(id);
     let mut chunks = vec![json!({"type": "start", "messageId": answered.message_id})];
     let calls = answered.awaiting().filter(|(_, id)| is_asked(id));
@@ -121,15 +127,18 @@ mod tests {
         let user = json!({"id": "u", "role": "user", "parts": [{"type": "text", "text": "hi"}]});
         let expected = Some(vec![("7".to_owned(), true)]);
         assert_eq!(parse(&body(&json!([user, given]))), expected);
+        let alone = json!({"id": "c", "message": given});
+        assert_eq!(parse(&alone), expected);
         // An earlier answer counts only if it is named; a user's message after it is a message.
         let earlier = json!([given, user]);
         assert_eq!(parse(&body(&earlier)), None);
         let mut named = body(&earlier);
         named["messageId"] = "a".into();
         assert_eq!(parse(&named), expected);
-        let mut not_asked_for = body(&json!([given]));
-        not_asked_for["approvals"] = Value::Null;
-        assert_eq!(parse(&not_asked_for), None);
+        // Clients may ask for native approvals with single messages only; the answer to one is an answer all the same.
+        let mut without = body(&json!([given]));
+        without["approvals"] = Value::Null;
+        assert_eq!(parse(&without), expected);
         let mut again = body(&json!([given]));
         again["trigger"] = "regenerate-message".into();
         assert_eq!(parse(&again), None);

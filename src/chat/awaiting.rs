@@ -94,6 +94,24 @@ impl Transcript {
         })
     }
 
+    /// A model call begins. A stock client sends its approvals of the last step alone, so what follows a call that
+    /// awaits one stands in the same step.
+    pub(super) fn begin_step(&mut self) {
+        if self.awaiting().next().is_none() {
+            self.parts.push(Part::Step);
+        }
+    }
+
+    /// Whether there are such calls and no others in the last step.
+    pub(super) fn only_awaits(&self) -> bool {
+        let step = self.parts.rsplit(|part| matches!(part, Part::Step)).next().unwrap_or_default();
+        let mut calls = step.iter().filter_map(|part| match part {
+            Part::Tool { result, .. } => Some(matches!(result, Some(ToolResult::Awaiting(_)))),
+            Part::Step | Part::Text { .. } | Part::Reasoning { .. } | Part::Action { .. } => None,
+        });
+        calls.next().is_some_and(|first| first && calls.all(|awaits| awaits))
+    }
+
     /// What their decisions came to, in sentences.
     pub(super) fn verdicts(&self) -> impl Iterator<Item = (&ActionId, &ActionView)> {
         self.awaiting().filter_map(|(_, id)| Some((id, self.actions.get(id)?)))

@@ -32,7 +32,7 @@ impl<S: Send + Sync> FromRequest<S> for Posted {
                 body
             }
             Err(problem) if bytes.len() <= MAX_BODY => return Err(problem),
-            Ok(_) | Err(_) => return Err(too_large()),
+            Ok(_) | Err(_) => return Err(too_large(MAX_BODY)),
         };
         Ok(match Approvals::parse(&body)? {
             Some(approvals) => Self::Approvals(approvals),
@@ -41,8 +41,11 @@ impl<S: Send + Sync> FromRequest<S> for Posted {
     }
 }
 
-/// Bytes of the messages before the newest one.
+/// Bytes of all messages but the user's newest one: nothing is read of them but approvals, which are short.
 fn size_of_history(body: &Value) -> usize {
-    let messages = body["messages"].as_array().and_then(|messages| messages.split_last());
-    messages.map_or(0, |(_, history)| history.iter().map(|message| message.to_string().len()).sum())
+    let alone = body.get("message").filter(|message| message["role"] != "user");
+    let messages = body["messages"].as_array().map_or(&[][..], Vec::as_slice);
+    let newest = messages.iter().rposition(|message| message["role"] == "user");
+    let history = messages.iter().enumerate().filter(|(index, _)| Some(*index) != newest);
+    history.map(|(_, message)| message).chain(alone).map(|message| message.to_string().len()).sum()
 }

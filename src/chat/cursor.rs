@@ -1,9 +1,13 @@
 //! A reader's place in an answer: the stream's chunks, from the first one on and as they come.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use super::awaiting::{outcome_chunk, request_chunk, sentence_chunks};
 use super::transcript::{Ending, FAILURE, Part, ToolResult, Transcript};
+use crate::actions::Status;
+use crate::ids::ActionId;
 
 /// A reader's place in a transcript: what it has been sent.
 #[derive(Debug, Default)]
@@ -14,6 +18,10 @@ pub struct Cursor {
     /// What it has seen of that part.
     seen: Seen,
     in_step: bool,
+    /// The cards that were sent, as they stood then.
+    shown: BTreeMap<ActionId, Status>,
+    /// The calls that were sent while they awaited their approval.
+    open: Vec<(String, ActionId)>,
     ended: bool,
 }
 
@@ -54,6 +62,7 @@ impl Cursor {
         }
         if let Some(ending) = transcript.ending {
             self.ended = true;
+            self.send_changes(transcript, &mut chunks);
             chunks.extend(transcript.verdicts().flat_map(|(id, action)| sentence_chunks(id, action)));
             if std::mem::take(&mut self.in_step) {
                 chunks.push(json!({"type": "finish-step"}));
@@ -101,16 +110,32 @@ impl Cursor {
                     }
                     Some(ToolResult::Awaiting(id)) => {
                         chunks.push(request_chunk(call_id, id));
-                        chunks.extend(outcome_chunk(call_id, transcript.actions.get(id)));
+                        match outcome_chunk(call_id, transcript.actions.get(id)) {
+                            Some(outcome) => chunks.push(outcome),
+                            None => self.open.push((call_id.clone(), id.clone())),
+                        }
                     }
                 }
                 true
             }
             Part::Action { id } => {
                 if let Some(action) = transcript.actions.get(id) {
+                    self.shown.insert(id.clone(), action.status());
                     chunks.push(json!({"type": "data-action", "id": id, "data": action}));
                 }
                 true
+            }
+        }
+    }
+
+    /// What became of cards and calls since they were sent: a proposal may take the place of another in one answer.
+    fn send_changes(&mut self, transcript: &Transcript, chunks: &mut Vec<Value>) {
+        for (call_id, id) in self.open.drain(..) {
+            chunks.extend(outcome_chunk(&call_id, transcript.actions.get(&id)));
+        }
+        for (id, status) in &self.shown {
+            if let Some(action) = transcript.actions.get(id).filter(|action| action.status() != *status) {
+                chunks.push(json!({"type": "data-action", "id": id, "data": action}));
             }
         }
     }

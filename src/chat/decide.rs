@@ -129,6 +129,7 @@ async fn decide_each(
     let mut open = list_of_conversation(&chat.db, conversation).await?;
     open.retain(|action| action.is_open(now));
     let mut sentences = Vec::with_capacity(open.len());
+    let mut any_decided = false;
     for action in &open {
         if verdict == Verdict::Confirm && action.preview.destructive {
             sentences.push(needs_its_number(action));
@@ -140,7 +141,9 @@ async fn decide_each(
             Verdict::Confirm => confirm(&chat.db, &chat.clock, decision).await,
             Verdict::Reject => reject(&chat.db, &chat.clock, decision).await,
         };
-        sentences.push(said(action, decided, now)?);
+        let sentence = said(action, decided, now);
+        sentences.push(sentence.map_err(|error| ReceiveError::undecided(error, any_decided))?);
+        any_decided = true;
     }
     let touched = open.into_iter().map(|action| action.id).collect();
     Ok((!sentences.is_empty()).then(|| (sentences.join("\n\n"), touched)))

@@ -10,7 +10,8 @@ use crate::llm::{Message, ToolCall};
 pub const BUDGET: usize = 24_000;
 
 /// The newest of `rows` (oldest first) that fit the budget; always the last one. Each row goes in whole or not at
-/// all, so a tool call is never separated from its result.
+/// all, so a tool call is never separated from its result. Begins with a user's message, and an answer ends in words:
+/// the templates of some models refuse anything else, and would refuse it for ever.
 pub fn messages(rows: Vec<Row>, cards: &Transcript) -> Vec<Message> {
     let mut chosen: Vec<Vec<Message>> = Vec::new();
     let mut spent = 0;
@@ -18,7 +19,7 @@ pub fn messages(rows: Vec<Row>, cards: &Transcript) -> Vec<Message> {
         let messages = match row.role.as_str() {
             "user" => vec![Message::User(row.text())],
             _ if row.status == Status::Streaming => continue,
-            _ => answer(&row.parts, cards),
+            _ => past_answer(&row.parts, cards),
         };
         spent += messages.iter().map(size).sum::<usize>();
         if spent > BUDGET && !chosen.is_empty() {
@@ -26,7 +27,26 @@ pub fn messages(rows: Vec<Row>, cards: &Transcript) -> Vec<Message> {
         }
         chosen.push(messages);
     }
-    chosen.into_iter().rev().flatten().collect()
+    let messages = chosen.into_iter().rev().flatten();
+    messages.skip_while(|message| !matches!(message, Message::User(_))).collect()
+}
+
+/// An answer of the past. One that ended with a tool's result gets words of ours to end with: how its proposals stand.
+fn past_answer(parts: &[Part], cards: &Transcript) -> Vec<Message> {
+    let mut messages = answer(parts, cards);
+    if let Some(Message::Tool { .. }) = messages.last() {
+        let proposed = parts.iter().filter_map(|part| match part {
+            Part::Tool { result: Some(ToolResult::Proposed(id) | ToolResult::Awaiting(id)), .. } => {
+                cards.actions.get(id)
+            }
+            Part::Tool { .. } | Part::Step | Part::Text { .. } | Part::Reasoning { .. } | Part::Action { .. } => None,
+        });
+        let told = proposed.map(|action| action.said().unwrap_or_else(|| action.standing()));
+        let told = told.collect::<Vec<_>>().join(" ");
+        let text = if told.is_empty() { "The answer broke off here.".to_owned() } else { told };
+        messages.push(Message::Assistant { text, tool_calls: Vec::new() });
+    }
+    messages
 }
 
 /// An answer's parts as the model sees them: for each step its words and calls, then the results.
@@ -104,10 +124,27 @@ mod tests {
     #[test]
     fn the_newest_fit_and_the_last_always_goes() {
         let long = "x".repeat(10_000);
-        let rows = (0..5).map(|n| row(n, "user", text(&long))).collect();
-        assert_eq!(messages(rows, &Transcript::default()).len(), 2);
+        let asked = |n| [row(n, "user", text(&long)), row(n, "assistant", text("ok"))];
+        let rows = (0..5).flat_map(asked).collect();
+        assert_eq!(messages(rows, &Transcript::default()).len(), 4);
         let huge = vec![row(0, "user", text("old")), row(1, "user", text(&"x".repeat(BUDGET * 2)))];
         assert_eq!(messages(huge, &Transcript::default()).len(), 1);
+    }
+
+    #[test]
+    fn it_begins_with_a_user() {
+        let thought = vec![Part::Step, Part::Reasoning { text: "hm".to_owned() }];
+        let cut = "x".repeat(BUDGET - 100);
+        let rows = vec![
+            row(0, "user", text(&"x".repeat(200))),
+            row(1, "assistant", text(&cut)),
+            row(2, "user", text("stopped while you thought")),
+            row(3, "assistant", thought),
+            row(4, "user", text("again")),
+        ];
+        let sent = messages(rows, &Transcript::default());
+        let [Message::User(first), Message::User(second)] = sent.as_slice() else { panic!("{sent:?}") };
+        assert_eq!((first.as_str(), second.as_str()), ("stopped while you thought", "again"));
     }
 
     #[test]
@@ -135,5 +172,22 @@ mod tests {
         };
         assert_eq!((tool_calls[0].id.as_str(), call_id.as_str(), text.as_str()), ("c", "c", "Done."));
         assert_eq!(content["error"]["code"], "interrupted");
+    }
+
+    #[test]
+    fn an_answer_that_ended_with_a_tool_gets_words_to_end_with() {
+        let call = Part::Tool {
+            call_id: "c".to_owned(),
+            name: "list_checks".to_owned(),
+            input: serde_json::Map::new(),
+            result: Some(ToolResult::Output(json!({}))),
+        };
+        let rows =
+            vec![row(0, "user", text("list")), row(1, "assistant", vec![Part::Step, call]), row(2, "user", text("?"))];
+        let sent = messages(rows, &Transcript::default());
+        let [.., Message::Tool { .. }, Message::Assistant { text, .. }, Message::User(_)] = sent.as_slice() else {
+            panic!("{sent:?}")
+        };
+        assert_eq!(text, "The answer broke off here.");
     }
 }

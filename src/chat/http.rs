@@ -108,7 +108,12 @@ async fn post(
 /// Every stream tells how its caller stands, also one that cost nothing.
 async fn respond(chat: &Chat, caller: &Caller, answer: Answer) -> Result<Response, Problem> {
     let standings = if answer.standings.is_empty() {
-        standings(&chat.db, chat.clock.as_ref(), &charges(&chat.config, caller)).await?
+        let told = standings(&chat.db, chat.clock.as_ref(), &charges(&chat.config, caller)).await;
+        // Headers only: what may have been decided before is not answered with a failure for them.
+        told.unwrap_or_else(|error| {
+            tracing::warn!(%error, "an answer could not tell its caller's quota");
+            Vec::new()
+        })
     } else {
         answer.standings
     };
@@ -268,6 +273,14 @@ impl From<ReceiveError> for Problem {
                 Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_message", detail).with("field", "trigger")
             }
             ReceiveError::ActionNotFound => DecisionError::NotFound.into(),
+            ReceiveError::NotTheLast => {
+                let detail = "Only the last message can be answered again.";
+                Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_message", detail).with("field", "messageId")
+            }
+            ReceiveError::OtherWords => {
+                let detail = "A message of that id was sent with other words. Send what you changed as a new message.";
+                Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_message", detail).with("field", "message.id")
+            }
             ReceiveError::NotAQuestion => {
                 let detail = "That id belongs to an answer. Give every message an id of its own.";
                 Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_message", detail).with("field", "message.id")

@@ -89,7 +89,7 @@ pub(super) fn conversation_id(body: &Value) -> Result<ConversationId, InvalidMes
 }
 
 /// Whether the client asks for the approvals of its own protocol.
-pub(super) fn native_approvals(body: &Value) -> Result<bool, InvalidMessage> {
+fn native_approvals(body: &Value) -> Result<bool, InvalidMessage> {
     match &body["approvals"] {
         Value::Null => Ok(false),
         Value::String(kind) if kind == "native" => Ok(true),

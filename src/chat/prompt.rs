@@ -71,7 +71,8 @@ impl Prompts {
     /// The system prompt for a caller.
     pub fn system(&self, is_user: bool, now: Millis) -> String {
         let role = if is_user { &self.signed_in } else { &self.anonymous };
-        format!("{role}\n\nThe time is {}.\n\n{}", now.rfc3339(), self.product)
+        // The time comes last: servers keep what they have read of a prompt up to where it differs.
+        format!("{role}\n\n{}\n\nThe time is {}.", self.product, now.rfc3339())
     }
 
     /// What visitors may know.

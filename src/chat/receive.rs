@@ -66,6 +66,12 @@ pub enum ReceiveError {
     /// There is nothing to answer again.
     #[error("nothing to regenerate")]
     NothingToRegenerate,
+    /// The message's id was sent before with other words.
+    #[error("the message's id was sent with other words")]
+    OtherWords,
+    /// Another message than the last one is to be answered again.
+    #[error("not the last message")]
+    NotTheLast,
     /// An approval names no action of this conversation's that awaits one.
     #[error("no such action")]
     ActionNotFound,
@@ -78,6 +84,17 @@ pub enum ReceiveError {
     /// The turn could not be started.
     #[error("unavailable")]
     Unavailable,
+}
+
+impl ReceiveError {
+    /// A failure of the database in the middle of several decisions. After the first of them it must not be told as
+    /// one that changed nothing.
+    pub(super) fn undecided(error: DbError, any_decided: bool) -> Self {
+        match error {
+            DbError::Sqlx(error) if any_decided => DbError::CommitUnknown(error).into(),
+            error => error.into(),
+        }
+    }
 }
 
 /// Answers a message. The answer may still wait for its provider: see [`Answer::opened`].
@@ -201,10 +218,15 @@ async fn question(
         // A message whose turn was undone is new again.
         None => Ok(Question::New(id)),
         Some(known) if known.role != "user" => Err(ReceiveError::NotAQuestion),
+        // A client that lets its user edit a message sends other words under the old id: no answer there is to those.
+        Some(known) if known.text() != incoming.text => Err(ReceiveError::OtherWords),
         Some(_) if !incoming.regenerate => Ok(Question::Known(id)),
-        Some(_) => {
+        Some(known) => {
             let last = store::find_last_question(&chat.db, &conversation.reference).await?;
             let last = last.ok_or(ReceiveError::NothingToRegenerate)?;
+            if last.id != known.id {
+                return Err(ReceiveError::NotTheLast);
+            }
             // What the server said to a typed word is no model's answer, and there is no other.
             let is_word = typed::parse(&last.text()).is_some();
             Ok(if is_word { Question::Known(last.id) } else { Question::Again(last.id) })

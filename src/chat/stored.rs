@@ -87,22 +87,19 @@ async fn find_transcript(
     Ok(Some(transcript(message, cards, now)))
 }
 
-/// The answer in which all these actions await an approval, or did, with the cards as they stand now.
+/// The answer in which all these actions await an approval, or did; without their cards.
 pub(super) async fn find_awaiting(
     db: &Db,
     conversation: &ConversationRef,
     actions: &[ActionId],
-    now: Millis,
 ) -> Result<Option<Transcript>, DbError> {
-    let messages = store::list_messages(db, conversation, HISTORY).await?;
-    let mut answers = messages.into_iter().rev().map(|message| transcript(message, BTreeMap::new(), now));
-    let holds_all = |answer: &Transcript| {
+    let Some(first) = actions.first() else { return Ok(None) };
+    let answers = store::list_answers_naming(db, conversation, first).await?;
+    let mut answers = answers.into_iter().map(|message| transcript(message, BTreeMap::new(), Millis(0)));
+    Ok(answers.find(|answer| {
         let awaiting: HashSet<&ActionId> = answer.awaiting().map(|(_, id)| id).collect();
         actions.iter().all(|id| awaiting.contains(id))
-    };
-    let Some(mut found) = answers.find(holds_all) else { return Ok(None) };
-    found.actions = find_cards(db, conversation, now).await?;
-    Ok(Some(found))
+    }))
 }
 
 /// The UI messages of a conversation, oldest first, each action with its state of now.
@@ -113,11 +110,8 @@ pub async fn history(db: &Db, conversation: &ConversationRef, now: Millis) -> Re
     let mut unnamed = unnamed_cards(&messages, &shown, last_answer);
     let mut ui_messages = Vec::with_capacity(messages.len());
     for (index, message) in messages.into_iter().enumerate() {
-        let status = message.status_at(now);
-        let metadata = json!({"status": status, "created_at": message.created_at});
-        // A running answer is told by its stream alone, from the first chunk on: stock clients append that to what
-        // they have.
-        shown.parts = if status == Status::Streaming { Vec::new() } else { message.parts };
+        let metadata = json!({"status": message.status_at(now), "created_at": message.created_at});
+        shown.parts = message.parts;
         if Some(index) == last_answer {
             shown.parts.append(&mut unnamed);
         }

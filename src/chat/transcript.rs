@@ -129,6 +129,20 @@ impl Transcript {
         }
     }
 
+    /// Whether it holds anything for its reader: words or a card.
+    pub fn says_anything(&self) -> bool {
+        self.parts.iter().any(|part| matches!(part, Part::Text { .. } | Part::Action { .. }))
+    }
+
+    /// The cards as they stand now, of the actions that it knows.
+    pub fn refresh(&mut self, cards: &BTreeMap<ActionId, ActionView>) {
+        for (id, action) in &mut self.actions {
+            if let Some(now) = cards.get(id) {
+                action.clone_from(now);
+            }
+        }
+    }
+
     /// Bytes of text and reasoning.
     pub fn text_len(&self) -> usize {
         let length = |part: &Part| match part {

@@ -4,6 +4,8 @@
 use std::pin::Pin;
 
 use futures::StreamExt;
+use rand::RngExt;
+use rand::distr::Alphanumeric;
 use serde_json::Value;
 use tokio::time::sleep;
 
@@ -18,7 +20,7 @@ use super::{Chat, history};
 use crate::actions::ActionView;
 use crate::db::DbError;
 use crate::http::Caller;
-use crate::ids::{ConversationId, ConversationRef, MessageId, new_v7};
+use crate::ids::{ConversationId, ConversationRef, MessageId};
 use crate::limits::Receipt;
 use crate::llm::{Delta, DeltaStream, ModelError, ModelErrorKind, ModelRequest, ToolCall, Usage};
 use crate::telemetry;
@@ -33,6 +35,8 @@ const MAX_HISTORY: i64 = 200;
 const MAX_TEXT: usize = 4 * 1024 * 1024;
 /// Arguments nested deeper than this are not acted on.
 const MAX_DEPTH: usize = 16;
+/// What is said for a model that said nothing: a thinking one may have spent all that it may say on its thoughts.
+const NO_ANSWER: &str = "The model gave no answer. Please ask again, or ask for less at a time.";
 /// What a turn that reached a bound says last.
 const CLOSING: &str = "I stop here: one message may only take so many steps. Ask again to go on.";
 
@@ -122,7 +126,7 @@ async fn converse(chat: &Chat, job: &Job, live: &LiveTurn, mut halt: Pin<&mut im
                 return if call_number == 0 { End::Refused(error.kind) } else { End::Over(Ending::Failed) };
             }
         };
-        live.update(|transcript| transcript.parts.push(Part::Step));
+        live.update(Transcript::begin_step);
         if call_number == 0 {
             begin_answer(chat, job, live).await;
         }
@@ -138,18 +142,23 @@ async fn converse(chat: &Chat, job: &Job, live: &LiveTurn, mut halt: Pin<&mut im
             }
         };
         if called.is_empty() {
+            live.update(|transcript| {
+                if !transcript.says_anything() {
+                    transcript.push_text(NO_ANSWER);
+                }
+            });
             return End::Over(Ending::Complete);
         }
         for call in called {
             tools_used += 1;
-            run_tool(chat, live, &mut toolbox, call, tools_used <= MAX_TOOLS).await;
+            run_tool(chat, &job.conversation, live, &mut toolbox, call, tools_used <= MAX_TOOLS).await;
         }
         // A card is stored before anything else happens.
         if !checkpoint(chat, job, live).await {
             return End::Over(Ending::Interrupted);
         }
-        // A stock client sends its approval only of the last step, so no other may follow.
-        if live.view(|transcript| transcript.awaiting().next().is_some()) {
+        // All that was called awaits the user, who is asked by it: as with stock servers no further words are needed.
+        if live.view(Transcript::only_awaits) {
             return End::Over(Ending::Complete);
         }
         // One that asks for more after the last allowed call has its results and had its say.
@@ -160,7 +169,7 @@ async fn converse(chat: &Chat, job: &Job, live: &LiveTurn, mut halt: Pin<&mut im
         request.messages.extend(live.view(|transcript| history::answer(&transcript.parts, transcript)));
     }
     live.update(|transcript| {
-        transcript.parts.push(Part::Step);
+        transcript.begin_step();
         transcript.push_text(CLOSING);
     });
     End::Over(Ending::Complete)
@@ -202,7 +211,8 @@ enum Called {
 
 /// Passes an answer's deltas on; returns the calls it made.
 async fn relay(mut stream: DeltaStream, live: &LiveTurn) -> Result<Vec<Called>, ModelError> {
-    let (mut called, mut usage) = (Vec::new(), Usage::default());
+    let mut called = Vec::new();
+    let before = live.view(|transcript| transcript.usage);
     while let Some(delta) = stream.next().await {
         match delta? {
             Delta::Text(text) => live.update(|transcript| transcript.push_text(&text)),
@@ -210,12 +220,9 @@ async fn relay(mut stream: DeltaStream, live: &LiveTurn) -> Result<Vec<Called>, 
             Delta::ToolCallBegun { .. } => {}
             Delta::ToolCall(call) => called.push(Called::Whole(call)),
             Delta::RejectedToolCall { name } => called.push(Called::Broken { name }),
-            // Each replaces the one before; calls add up.
-            Delta::Usage(told) => usage = told,
-            Delta::Finished(_) => {
-                live.update(|transcript| add_usage(&mut transcript.usage, usage));
-                return Ok(called);
-            }
+            // Each replaces the one before; calls add up. Kept at once: the turn may be stopped.
+            Delta::Usage(told) => live.update(|transcript| transcript.usage = sum(before, told)),
+            Delta::Finished(_) => return Ok(called),
         }
         if live.view(Transcript::text_len) > MAX_TEXT {
             return Ok(Vec::new());
@@ -229,9 +236,15 @@ async fn relay(mut stream: DeltaStream, live: &LiveTurn) -> Result<Vec<Called>, 
     })
 }
 
-async fn run_tool(chat: &Chat, live: &LiveTurn, toolbox: &mut Toolbox, called: Called, is_allowed: bool) {
-    // Our own id: a provider's may repeat, and is its text.
-    let call_id = format!("call-{}", new_v7(chat.clock.now()));
+async fn run_tool(
+    chat: &Chat,
+    conversation: &ConversationRef,
+    live: &LiveTurn,
+    toolbox: &mut Toolbox,
+    called: Called,
+    is_allowed: bool,
+) {
+    let call_id = new_call_id();
     let called = match called {
         // Deeper than any tool's arguments, and nearly too deep to be read back from storage.
         Called::Whole(call) if call.arguments.values().map(depth).max() > Some(MAX_DEPTH) => {
@@ -249,7 +262,7 @@ async fn run_tool(chat: &Chat, live: &LiveTurn, toolbox: &mut Toolbox, called: C
         Called::Whole(call) => toolbox.execute(chat, &call).await,
         Called::Broken { .. } => refused("The call's arguments were not one complete JSON object. Nothing was done."),
     };
-    let now = chat.clock.now();
+    let (now, is_proposal) = (chat.clock.now(), executed.action.is_some());
     live.update(|transcript| {
         transcript.answer_call(executed.result);
         if let Some(action) = executed.action {
@@ -258,6 +271,13 @@ async fn run_tool(chat: &Chat, live: &LiveTurn, toolbox: &mut Toolbox, called: C
             transcript.parts.push(Part::Action { id });
         }
     });
+    // It may have taken the place of an earlier one of this very turn.
+    if is_proposal && live.view(|transcript| transcript.actions.len() > 1) {
+        match find_cards(&chat.db, conversation, now).await {
+            Ok(cards) => live.update(|transcript| transcript.refresh(&cards)),
+            Err(error) => tracing::warn!(%error, "the cards of a turn could not be read again"),
+        }
+    }
 }
 
 fn depth(value: &Value) -> usize {
@@ -266,6 +286,12 @@ fn depth(value: &Value) -> usize {
         Value::Object(members) => 1 + members.values().map(depth).max().unwrap_or(0),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
     }
+}
+
+/// Our own id: a provider's may repeat, and is its text. Nine letters and digits, which is all that Mistral's models
+/// take when it is sent back to them.
+fn new_call_id() -> String {
+    rand::rng().sample_iter(Alphanumeric).take(9).map(char::from).collect()
 }
 
 fn refused(message: &str) -> Executed {
@@ -279,13 +305,15 @@ fn tool_name(name: &str) -> String {
     if plain.is_empty() { "unknown".to_owned() } else { plain }
 }
 
-fn add_usage(sum: &mut Usage, more: Usage) {
+fn sum(before: Usage, more: Usage) -> Usage {
     let add = |a: Option<u64>, b: Option<u64>| match (a, b) {
         (None, None) => None,
         (a, b) => Some(a.unwrap_or(0) + b.unwrap_or(0)),
     };
-    sum.prompt_tokens = add(sum.prompt_tokens, more.prompt_tokens);
-    sum.completion_tokens = add(sum.completion_tokens, more.completion_tokens);
+    Usage {
+        prompt_tokens: add(before.prompt_tokens, more.prompt_tokens),
+        completion_tokens: add(before.completion_tokens, more.completion_tokens),
+    }
 }
 
 /// One line in the log and one count; never the provider's text.

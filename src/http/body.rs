@@ -48,7 +48,7 @@ pub async fn read_body(request: Request, limit: usize) -> Result<Bytes, Problem>
     let read = Limited::new(request.into_body(), limit).collect();
     match timeout(BODY_TIMEOUT, read).await {
         Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large(limit)),
         Ok(Err(_)) => Err(Problem::new(StatusCode::BAD_REQUEST, "invalid_body", "The body broke off before its end.")),
         Err(_) => Err(Problem::new(
             StatusCode::REQUEST_TIMEOUT,
@@ -58,9 +58,10 @@ pub async fn read_body(request: Request, limit: usize) -> Result<Bytes, Problem>
     }
 }
 
-/// The refusal of a body that is larger than [`MAX_BODY`].
-pub fn too_large() -> Problem {
-    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "payload_too_large", "The body is larger than 64 KiB.")
+/// The refusal of a body that is larger than `limit` bytes.
+pub fn too_large(limit: usize) -> Problem {
+    let detail = format!("The body is larger than {} KiB.", limit / 1024);
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "payload_too_large", detail)
 }
 
 /// A JSON body that may also be absent.

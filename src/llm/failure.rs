@@ -41,10 +41,12 @@ impl ModelError {
 }
 
 /// The failure that an answer with another status than 2xx means. The status stands, whatever the body looks like;
-/// the body (or as much of it as was read) only tells a used-up quota from too many requests.
+/// the body (or as much of it as was read) only tells a used-up quota from too many requests, and a request that is
+/// too long from any other.
 pub fn from_status(status: u16, body: &[u8], retry_after: Option<Duration>) -> ModelError {
-    let used_up = serde_json::from_slice(body).is_ok_and(|body: Value| Told::by(find(&body).unwrap_or(&body)).used_up);
-    ModelError { retry_after, ..classify(status, used_up) }
+    let told = serde_json::from_slice(body).map(|body: Value| Told::by(find(&body).unwrap_or(&body)));
+    let told = told.unwrap_or(Told { status: None, used_up: false, too_long: false });
+    ModelError { retry_after, ..classify(status, &told) }
 }
 
 /// The error that stands in the body of a 200, if one does: a top-level `error`, an object that calls itself an
@@ -56,7 +58,7 @@ pub fn from_body(body: &Value) -> Option<ModelError> {
 /// The failure that an error object (or its bare message) means.
 pub fn from_error(error: &Value) -> ModelError {
     let told = Told::by(error);
-    classify(told.status.unwrap_or(200), told.used_up)
+    classify(told.status.unwrap_or(200), &told)
 }
 
 /// Whether the value of a member `error` says that there is one: gateways also send null, "", false and {}.
@@ -76,14 +78,15 @@ fn find(body: &Value) -> Option<&Value> {
     body.get("error").filter(|error| is_error(error)).or_else(|| calls_itself_error.then_some(body))
 }
 
-fn classify(status: u16, used_up: bool) -> ModelError {
+fn classify(status: u16, told: &Told) -> ModelError {
     let (kind, reason) = match status {
         401 | 403 => (ModelErrorKind::KeyRefused, "the provider refused the key".to_owned()),
         402 => (ModelErrorKind::Refused, "the provider's quota is used up (402)".to_owned()),
-        429 if used_up => (ModelErrorKind::Refused, "the provider's quota is used up".to_owned()),
+        429 if told.used_up => (ModelErrorKind::Refused, "the provider's quota is used up".to_owned()),
         429 => (ModelErrorKind::RateLimited, "the provider has too many requests".to_owned()),
         500..=599 => (ModelErrorKind::Failed, format!("the provider failed ({status})")),
         200..=299 => (ModelErrorKind::Failed, "the provider answered with an error of no known kind".to_owned()),
+        _ if told.too_long => (ModelErrorKind::Refused, "the request is longer than the model's context".to_owned()),
         _ => (ModelErrorKind::Refused, format!("the provider refused the request ({status})")),
     };
     ModelError { kind, status: Some(status), retry_after: None, reason }
@@ -93,6 +96,7 @@ fn classify(status: u16, used_up: bool) -> ModelError {
 struct Told {
     status: Option<u16>,
     used_up: bool,
+    too_long: bool,
 }
 
 impl Told {
@@ -112,6 +116,7 @@ impl Told {
                 .filter(|status| (400..600).contains(status))
                 .or_else(|| words().find_map(|word| status_of(&word))),
             used_up: words().any(|word| is_used_up(&word)),
+            too_long: words().any(|word| is_too_long(&word)),
         }
     }
 }
@@ -125,6 +130,11 @@ fn is_used_up(word: &str) -> bool {
     ["insufficientquota", "insufficientbalance", "insufficientcredit", "exceededcurrentquota", "billing"]
         .iter()
         .any(|part| word.contains(part))
+}
+
+/// llama.cpp says exceed_context_size_error, OpenAI and others context_length_exceeded.
+fn is_too_long(word: &str) -> bool {
+    ["exceedcontextsize", "contextlengthexceeded"].iter().any(|part| word.contains(part))
 }
 
 /// The status behind a word that an error calls itself by, for servers that send no number.
@@ -176,6 +186,21 @@ mod tests {
         {
             assert_eq!(from_body(&body), None, "{body}");
         }
+    }
+
+    #[test]
+    fn a_request_that_is_too_long_is_told_from_others_that_are_refused() {
+        for body in [
+            r#"{"error":{"code":400,"type":"exceed_context_size_error"}}"#,
+            r#"{"error":{"code":"context_length_exceeded","type":"invalid_request_error"}}"#,
+        ] {
+            let error = from_status(400, body.as_bytes(), None);
+            assert_eq!(
+                (error.kind, error.reason.as_str()),
+                (Refused, "the request is longer than the model's context")
+            );
+        }
+        assert_eq!(from_status(400, b"{}", None).reason, "the provider refused the request (400)");
     }
 
     #[test]

@@ -162,7 +162,7 @@ impl OpenAi {
         let system = ChatCompletionRequestSystemMessage { content: request.system.as_str().into(), name: None };
         let mut body = CreateChatCompletionRequest {
             model: self.model.clone(),
-            messages: std::iter::once(system.into()).chain(request.messages.iter().map(message)).collect(),
+            messages: std::iter::once(system.into()).chain(conversation(&request.messages)).collect(),
             tools: (!request.tools.is_empty()).then(|| request.tools.iter().map(tool).collect()),
             stream: Some(true),
             stream_options: Some(ChatCompletionStreamOptions { include_usage: Some(true), include_obfuscation: None }),
@@ -212,6 +212,20 @@ async fn error_body(response: Response) -> Vec<u8> {
     // What came before the time was over is enough, or there is nothing more to learn.
     let _ = tokio::time::timeout(ERROR_BODY_WAIT, reading).await;
     body
+}
+
+/// The conversation as the API takes it. Messages of the user's with nothing between them, because an answer was
+/// stopped before it said anything, go as one: the templates of some models refuse two in a row.
+fn conversation(messages: &[Message]) -> impl Iterator<Item = ChatCompletionRequestMessage> {
+    let turns = messages.chunk_by(|a, b| matches!((a, b), (Message::User(_), Message::User(_))));
+    turns.map(|turn| match turn {
+        [one] => message(one),
+        several => {
+            let texts = several.iter().filter_map(|one| if let Message::User(text) = one { Some(text) } else { None });
+            let text = texts.map(String::as_str).collect::<Vec<_>>().join("\n\n");
+            message(&Message::User(text))
+        }
+    })
 }
 
 fn message(message: &Message) -> ChatCompletionRequestMessage {

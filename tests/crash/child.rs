@@ -68,6 +68,11 @@ impl Child {
         self.output.path().join(name)
     }
 
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.process.id()
+    }
+
     /// SIGKILL: it does nothing more from here on.
     pub fn kill(&mut self) {
         self.process.kill().unwrap();
@@ -76,7 +81,7 @@ impl Child {
 
     /// Sends a signal, such as `TERM`.
     pub fn signal(&self, name: &str) {
-        let kill = format!("kill -{name} {}", self.process.id());
+        let kill = format!("kill -{name} {}", self.id());
         assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success(), "{kill}");
     }
 

@@ -2,6 +2,7 @@
 //! way to the one claim. What a client sends of its history is never believed.
 
 mod forged;
+mod kept;
 
 use std::time::Duration;
 

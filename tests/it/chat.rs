@@ -5,6 +5,7 @@ mod dedupe;
 mod history;
 mod leaving;
 mod regenerate;
+mod silence;
 mod stream;
 mod turns;
 mod words;

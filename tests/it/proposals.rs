@@ -32,7 +32,10 @@ pub async fn turn(site: &Site, who: &Visitor, conversation: &str, calls: &[(&str
 /// The cards of what the model proposes with these calls: as many as there are calls.
 pub async fn propose(site: &Site, who: &Visitor, conversation: &str, calls: &[(&str, Value)]) -> Vec<Value> {
     let chunks = turn(site, who, conversation, calls).await;
-    let cards = cards(&chunks);
+    let mut cards = cards(&chunks);
+    // One that another took the place of is told of a second time.
+    let mut seen = std::collections::HashSet::new();
+    cards.retain(|card| seen.insert(id(card).to_owned()));
     assert_eq!(cards.len(), calls.len(), "{chunks:#?}");
     cards
 }

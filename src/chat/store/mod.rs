@@ -8,7 +8,7 @@ use sqlx::{FromRow, Row};
 use super::transcript::Part;
 use crate::clock::Millis;
 use crate::db::{Db, DbError, Tx};
-use crate::ids::{ConversationId, ConversationRef, MessageId};
+use crate::ids::{ActionId, ConversationId, ConversationRef, MessageId};
 use crate::on_db;
 
 /// A conversation's row.
@@ -247,6 +247,22 @@ pub(super) async fn list_messages(
         on_db!(db.read(), pool => sqlx::query_as(sql).bind(conversation).bind(limit).fetch_all(pool).await)?;
     messages.reverse();
     Ok(messages)
+}
+
+/// The answers that name an action anywhere, also those that a regenerated one took the place of.
+pub(super) async fn list_answers_naming(
+    db: &Db,
+    conversation: &ConversationRef,
+    action: &ActionId,
+) -> Result<Vec<Message>, DbError> {
+    // A uuid as text is found as text, whatever the parts around it.
+    let sql = concat!(
+        "SELECT ",
+        message_columns!(),
+        " FROM messages WHERE conversation = $1 AND role = 'assistant'
+        AND CAST(parts AS TEXT) LIKE '%' || $2 || '%' ORDER BY seq"
+    );
+    Ok(on_db!(db.read(), pool => sqlx::query_as(sql).bind(conversation).bind(action).fetch_all(pool).await)?)
 }
 
 /// Deletes a conversation and its messages; `false` if it was gone.

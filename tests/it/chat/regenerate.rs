@@ -10,13 +10,13 @@ use crate::provider::Script;
 use crate::site::{Site, Visitor, cards, chunks, json_of, text};
 
 /// As stock `useChat` asks for it: the history up to the user's message.
-fn again(conversation: &str, question: &str) -> Value {
-    json!({"id": conversation, "messages": [message(question, "whatever a client says now")],
+fn again(conversation: &str, question: &str, words: &str) -> Value {
+    json!({"id": conversation, "messages": [message(question, words)],
         "trigger": "regenerate-message", "messageId": "an-answer"})
 }
 
-async fn regenerate(user: &Visitor, conversation: &str, question: &str) -> Vec<Value> {
-    let response = send(user, again(conversation, question)).await;
+async fn regenerate(user: &Visitor, conversation: &str, question: &str, words: &str) -> Vec<Value> {
+    let response = send(user, again(conversation, question, words)).await;
     assert_eq!(response.status(), StatusCode::OK);
     chunks(response).await
 }
@@ -30,7 +30,7 @@ on_both! {
             user.chat("c", id, words).await;
         }
         site.provider.push(Script::text("another two"));
-        let said = regenerate(&user, "c", "m2").await;
+        let said = regenerate(&user, "c", "m2", "second").await;
         assert_contract(&said);
         assert_eq!(text(&said), "another two");
         assert_eq!(remaining(&user).await, [17], "it costs one");
@@ -62,7 +62,7 @@ on_both! {
         site.provider.push(Script::text("Please confirm."));
         let card = cards(&user.chat("c", "m", "watch my backup").await).remove(0);
         site.provider.push(Script::text("I proposed it already."));
-        let said = regenerate(&user, "c", "m").await;
+        let said = regenerate(&user, "c", "m", "watch my backup").await;
         assert!(cards(&said).is_empty());
         assert_eq!(rows(site.db()).await, Rows { conversations: 1, messages: 3, actions: 1 });
         assert_eq!(number(site.db(), "SELECT count(*) FROM action_effects").await, 0);
@@ -72,7 +72,7 @@ on_both! {
         assert_eq!((&confirmed["action"]["status"], &confirmed["replayed"]), (&json!("EXECUTED"), &json!(false)));
         // Answered once more after it was done: it is not done again.
         site.provider.push(Script::text("It is done."));
-        regenerate(&user, "c", "m").await;
+        regenerate(&user, "c", "m", "watch my backup").await;
         assert_eq!(number(site.db(), "SELECT count(*) FROM action_effects").await, 1);
         assert_eq!(user.get("/api/checks").await["checks"].as_array().unwrap().len(), 1);
     }
@@ -83,7 +83,7 @@ on_both! {
         site.provider.push(Script::text("one"));
         user.chat("c", "m", "first").await;
         site.provider.push(Script::error(401, "invalid_api_key"));
-        problem(send(&user, again("c", "m")).await, 502, "model_unavailable").await;
+        problem(send(&user, again("c", "m", "first")).await, 502, "model_unavailable").await;
         let shown = user.get("/api/chat/c").await;
         assert_eq!(shown["messages"].as_array().unwrap().len(), 2);
         assert_eq!(shown["messages"][1]["parts"][1]["text"], "one");
@@ -101,16 +101,29 @@ on_both! {
         }
         user.chat("c", "word", "confirm 2").await;
         assert_eq!(number(site.db(), "SELECT count(*) FROM action_effects").await, 1);
-        regenerate(&user, "c", "word").await;
+        regenerate(&user, "c", "word", "confirm 2").await;
         assert_eq!(number(site.db(), "SELECT count(*) FROM action_effects").await, 1);
         let open = user.get("/api/actions?status=PENDING").await;
         assert_eq!(open["actions"].as_array().unwrap().len(), 1, "the first one waits on");
     }
 
+    async fn only_the_last_message_is_answered_again(kind) {
+        let site = Site::start(kind).await;
+        let user = site.user("ada", Tier::Free).await;
+        user.chat("c", "m1", "first").await;
+        user.chat("c", "m2", "second").await;
+        let refusal = problem(send(&user, again("c", "m1", "first")).await, 422, "invalid_message").await;
+        assert_eq!(refusal["field"], "messageId");
+        // Edited and refused, and then retried: the old words are not what is asked.
+        let refusal = problem(send(&user, again("c", "m2", "edited")).await, 422, "invalid_message").await;
+        assert_eq!(refusal["field"], "message.id");
+        assert_eq!((site.provider.requests().len(), remaining(&user).await), (2, vec![18]));
+    }
+
     async fn of_a_message_that_is_not_there_it_is_a_message(kind) {
         let site = Site::start(kind).await;
         let user = site.user("ada", Tier::Free).await;
-        assert_eq!(text(&regenerate(&user, "c", "m").await), "ok");
-        assert_eq!(messages(site.db(), "c").await[0].text, "whatever a client says now");
+        assert_eq!(text(&regenerate(&user, "c", "m", "hello").await), "ok");
+        assert_eq!(messages(site.db(), "c").await[0].text, "hello");
     }
 }

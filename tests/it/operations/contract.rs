@@ -119,6 +119,8 @@ on_both! {
         user.chat("c", "m", "hi").await;
         user.send(Method::GET, "/ping/a-secret-key", None).await;
         let prometheus = Visitor::new(client(), format!("http://{free}"), None);
+        site.provider.push(crate::provider::Script::error(403, "words of the provider's own"));
+        problem(user.say("failing", "m", "hello").await, 502, "model_unavailable").await;
         let response = prometheus.send(Method::GET, "/metrics", None).await;
         assert_eq!(response.status(), StatusCode::OK);
         let told = response.text().await.unwrap();
@@ -131,6 +133,7 @@ on_both! {
             "flatline_http_requests_total{route=\"/ping/{key}\",status=\"404\"}",
             "flatline_turns_total{status=\"complete\"}",
             "flatline_model_tokens_total{direction=\"completion\"}",
+            "flatline_model_errors_total{kind=\"KeyRefused\",status=\"403\"}",
             "flatline_streams_open",
         ] {
             assert!(told.lines().any(|line| line.starts_with(expected)), "{expected} in {told}");

@@ -161,6 +161,7 @@ on_both! {
             "route=\"/sign-in/{token}\"",
             "the provider refuses our key",
             "the model failed",
+            "reason=\"the provider",
         ] {
             assert!(log.contains(expected), "{expected} is not in the log");
         }

@@ -5,6 +5,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::{say, states, with_cards};
+use crate::asking::problem;
 use crate::proposals::{Answer, count, create, effects, names, new_id, propose};
 use crate::provider::{Gate, Script};
 use crate::site::{Plan, Site, Visitor, chunks, json_of, text};
@@ -49,9 +50,12 @@ on_both! {
         assert_eq!((text(&first).as_str(), &cards[0]["status"]), ("Created a (action 1).", &json!("EXECUTED")));
         // Another is proposed; the old word does not reach it, whatever else is sent under its id.
         let second_open = propose(&site, &ada, "talk", &[create("b")]).await;
-        for again in ["confirm", "confirm", "confirm 2", "hello"] {
-            let (chunks, _) = with_cards(ada.say("talk", "word-1", again).await).await;
-            assert_eq!(chunks, first, "{again}");
+        for _ in 0..3 {
+            let (chunks, _) = with_cards(ada.say("talk", "word-1", "confirm").await).await;
+            assert_eq!(chunks, first);
+        }
+        for other_words in ["confirm 2", "hello"] {
+            problem(ada.say("talk", "word-1", other_words).await, 422, "invalid_message").await;
         }
         assert_eq!(
             (states(&site, &first_open).await, states(&site, &second_open).await),
