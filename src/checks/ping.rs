@@ -161,12 +161,11 @@ async fn after(tx: &mut Tx, check: &Check, ping: &Ping, now: Millis) -> Result<p
         Kind::Fail => (Times::after_fail(check), others, None),
         Kind::Start => {
             let times = Times::after_start(check, others, now);
-            match ping.rid {
-                None => (times, others, Some(now)),
-                Some(_) => {
-                    let own = end_of_run(check, now, check.due_at);
-                    (times, Some(others.map_or(own, |others| own.min(others))), check.started_at)
-                }
+            if ping.rid.is_some() {
+                let own = end_of_run(check, now, check.due_at);
+                (times, Some(others.map_or(own, |others| own.min(others))), check.started_at)
+            } else {
+                (times, others, Some(now))
             }
         }
         Kind::Log => (Times::unchanged(check), check.runs_deadline_at, check.started_at),
