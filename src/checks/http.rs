@@ -13,7 +13,7 @@ use utoipa_axum::routes;
 
 use super::alerts::AlertChanges;
 use super::apply::{Applied, Effect, apply};
-use super::config::{CheckChanges, CheckSpec, from_object};
+use super::config::{CheckChanges, from_object};
 use super::history::{FlipView, PingView};
 use super::store::{self, Listing, channels, flips, pings};
 use super::values::Tag;
@@ -26,7 +26,7 @@ use crate::ids::{CheckId, UserId};
 /// The routes of checks.
 pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
-        .routes(routes!(list, create))
+        .routes(routes!(list))
         .routes(routes!(get, update, delete))
         .routes(routes!(pause))
         .routes(routes!(resume))
@@ -78,18 +78,6 @@ struct Which {
     tag: Option<Tag>,
 }
 
-/// What `POST` takes.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "tells the contract what the handler takes apart itself")]
-struct NewCheck {
-    #[schema(inline)]
-    #[serde(flatten)]
-    spec: CheckSpec,
-    #[schema(inline)]
-    #[serde(flatten)]
-    alerts: AlertChanges,
-}
-
 /// What `PATCH` takes: what is left out stays.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "tells the contract what the handler takes apart itself")]
@@ -134,23 +122,6 @@ async fn list(
     };
     let checks = page.rows.into_iter().map(view).collect();
     Ok(Json(CheckList { checks, next: page.next }))
-}
-
-/// Makes a check.
-#[utoipa::path(post, path = "/api/checks", tag = "checks", request_body = NewCheck, responses(
-    (status = 201, body = CheckView), (status = 409, description = "No place left, or the name is taken"),
-    (status = 422, description = "A field does not fit, or the floor is broken")))]
-async fn create(
-    State(state): State<AppState>,
-    User(owner): User,
-    JsonBody(mut fields): JsonBody<Map<String, Value>>,
-) -> Result<(StatusCode, Json<CheckView>), Problem> {
-    let alerts = AlertChanges::take_from(&mut fields)?;
-    let spec: CheckSpec = from_object(fields)?;
-    let effect = Effect::CreateCheck { settings: spec.settle(state.clock.now())?, alerts };
-    let made = change(&state, &owner, effect).await?;
-    let id = made.check_id.ok_or_else(Refusal::not_found)?;
-    Ok((StatusCode::CREATED, view(&state, &owner, &id).await?))
 }
 
 /// One own check.
@@ -273,13 +244,13 @@ async fn list_pings(
 }
 
 /// Applies an effect in a transaction of its own.
-async fn change(state: &AppState, owner: &UserId, effect: Effect) -> Result<Applied, CheckError> {
+pub(super) async fn change(state: &AppState, owner: &UserId, effect: Effect) -> Result<Applied, CheckError> {
     let (owner, clock) = (owner.clone(), SharedClock::clone(&state.clock));
     state.db.write(move |tx| Box::pin(async move { apply(tx, clock.now(), &owner, &effect).await })).await
 }
 
 /// The check as it is now.
-async fn view(state: &AppState, owner: &UserId, id: &CheckId) -> Result<Json<CheckView>, Problem> {
+pub(super) async fn view(state: &AppState, owner: &UserId, id: &CheckId) -> Result<Json<CheckView>, Problem> {
     let check = find(state, owner, id).await?;
     let channels = channels::channels_of_check(&state.db, id).await?;
     Ok(Json(CheckView::new(check, state.clock.now(), &state.public_url).telling(channels)))

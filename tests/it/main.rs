@@ -12,6 +12,7 @@ mod callers;
 mod chat;
 mod checks_api;
 mod checks_flow;
+mod checks_more;
 mod checks_race;
 mod checks_tools;
 mod env_example;

@@ -64,6 +64,11 @@ pub async fn find_by_name(db: &Db, owner: &UserId, name: &str) -> Result<Option<
     Ok(on_db!(db.read(), pool => sqlx::query_as(FIND_BY_NAME).bind(name).bind(owner).fetch_optional(pool).await)?)
 }
 
+/// [`find_by_name`] inside a transaction.
+pub async fn find_by_name_in(tx: &mut Tx, owner: &UserId, name: &str) -> Result<Option<Check>, DbError> {
+    Ok(on_db!(tx.on(), c => sqlx::query_as(FIND_BY_NAME).bind(name).bind(owner).fetch_optional(c).await)?)
+}
+
 /// Which checks a list is to hold.
 #[derive(Debug, Clone, Default)]
 pub struct Listing<'a> {

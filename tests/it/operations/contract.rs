@@ -25,6 +25,8 @@ const ROUTES: &[(&str, &str)] = &[
     ("POST", "/api/actions/{id}/reject"),
     ("GET POST", "/api/checks"),
     ("GET PATCH DELETE", "/api/checks/{id}"),
+    ("POST", "/api/checks/pause"),
+    ("GET", "/api/checks/{id}/snippets"),
     ("POST", "/api/checks/{id}/pause"),
     ("POST", "/api/checks/{id}/resume"),
     ("POST", "/api/checks/{id}/rotate"),
