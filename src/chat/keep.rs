@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tokio::time::{Instant, interval, sleep};
+use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use super::Chat;
 use super::live::LiveTurn;
@@ -25,16 +25,17 @@ const ABANDONED: Duration = Duration::from_secs(30);
 /// has read it for 30 s, or its row is no longer ours.
 pub(super) async fn keep(chat: &Chat, job: &Job, live: &LiveTurn) {
     let mut tick = interval(CHECKPOINT);
-    let mut last_read = Instant::now();
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut unread = Duration::ZERO;
     tick.tick().await;
     loop {
         tick.tick().await;
         if !checkpoint(chat, job, live).await {
             return;
         }
-        if live.has_reader() || live.is_followed() {
-            last_read = Instant::now();
-        } else if last_read.elapsed() >= ABANDONED {
+        // Counted in looks. The first that finds nobody may come right after the reader left, so it does not count.
+        unread = if live.has_reader() || live.is_followed() { Duration::ZERO } else { unread + CHECKPOINT };
+        if unread > ABANDONED {
             return;
         }
     }

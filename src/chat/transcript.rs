@@ -143,8 +143,18 @@ impl Transcript {
         }
     }
 
+    /// As much of `text` as fits in with the rest, if there may be `limit` bytes of text and reasoning.
+    pub fn fitting<'a>(&self, text: &'a str, limit: usize) -> &'a str {
+        &text[..text.floor_char_boundary(limit.saturating_sub(self.text_len()))]
+    }
+
+    /// Whether not every character would fit in any more.
+    pub fn is_full(&self, limit: usize) -> bool {
+        self.text_len() + char::MAX.len_utf8() > limit
+    }
+
     /// Bytes of text and reasoning.
-    pub fn text_len(&self) -> usize {
+    fn text_len(&self) -> usize {
         let length = |part: &Part| match part {
             Part::Text { text } | Part::Reasoning { text } => text.len(),
             Part::Step | Part::Tool { .. } | Part::Action { .. } => 0,

@@ -31,7 +31,7 @@ const MAX_CALLS: usize = 6;
 const MAX_TOOLS: usize = 8;
 /// Messages that are looked at for history; the budget in characters cuts further.
 const MAX_HISTORY: i64 = 200;
-/// One answer's text; then it ends as if the model had reached its own limit.
+/// One answer's text in bytes; then it ends as if the model had reached its own limit.
 const MAX_TEXT: usize = 4 * 1024 * 1024;
 /// Arguments nested deeper than this are not acted on.
 const MAX_DEPTH: usize = 16;
@@ -215,8 +215,8 @@ async fn relay(mut stream: DeltaStream, live: &LiveTurn) -> Result<Vec<Called>, 
     let before = live.view(|transcript| transcript.usage);
     while let Some(delta) = stream.next().await {
         match delta? {
-            Delta::Text(text) => live.update(|transcript| transcript.push_text(&text)),
-            Delta::Reasoning(text) => live.update(|transcript| transcript.push_reasoning(&text)),
+            Delta::Text(text) => live.update(|answer| answer.push_text(answer.fitting(&text, MAX_TEXT))),
+            Delta::Reasoning(text) => live.update(|answer| answer.push_reasoning(answer.fitting(&text, MAX_TEXT))),
             Delta::ToolCallBegun { .. } => {}
             Delta::ToolCall(call) => called.push(Called::Whole(call)),
             Delta::RejectedToolCall { name } => called.push(Called::Broken { name }),
@@ -224,7 +224,7 @@ async fn relay(mut stream: DeltaStream, live: &LiveTurn) -> Result<Vec<Called>, 
             Delta::Usage(told) => live.update(|transcript| transcript.usage = sum(before, told)),
             Delta::Finished(_) => return Ok(called),
         }
-        if live.view(Transcript::text_len) > MAX_TEXT {
+        if live.view(|transcript| transcript.is_full(MAX_TEXT)) {
             return Ok(Vec::new());
         }
     }
@@ -308,7 +308,7 @@ fn tool_name(name: &str) -> String {
 fn sum(before: Usage, more: Usage) -> Usage {
     let add = |a: Option<u64>, b: Option<u64>| match (a, b) {
         (None, None) => None,
-        (a, b) => Some(a.unwrap_or(0) + b.unwrap_or(0)),
+        (a, b) => Some(a.unwrap_or(0).saturating_add(b.unwrap_or(0))),
     };
     Usage {
         prompt_tokens: add(before.prompt_tokens, more.prompt_tokens),

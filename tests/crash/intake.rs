@@ -52,8 +52,9 @@ async fn say(asker: &Visitor, conversation: &str, message: &str) -> Option<reqwe
     request.body(body).send().await.ok()
 }
 
-/// Pings every check in every way and sends messages, all at once; kills the server after so many answers.
-async fn kill_in_a_storm(child: &mut Child, token: &str, keys: &[String], answers: u32) -> Vec<Accepted> {
+/// Pings every check in every way and sends messages, all at once; kills the server after so many answers. The ids of
+/// messages begin with `name`, which no other storm has.
+async fn kill_in_a_storm(child: &mut Child, name: &str, token: &str, keys: &[String], answers: u32) -> Vec<Accepted> {
     let start = Arc::new(Barrier::new(keys.len() * KINDS.len() + TALKERS + 1));
     let answered = Arc::new(Semaphore::new(0));
     let mut clients = JoinSet::new();
@@ -71,11 +72,12 @@ async fn kill_in_a_storm(child: &mut Child, token: &str, keys: &[String], answer
     }
     for talker in 0..TALKERS {
         let (asker, start, answered) = (child.user(token), Arc::clone(&start), Arc::clone(&answered));
+        let name = name.to_owned();
         clients.spawn(async move {
             let mut accepted = Vec::new();
             start.wait().await;
             for number in 0.. {
-                let id = format!("m-{talker}-{number}");
+                let id = format!("{name}-{talker}-{number}");
                 let Some(answer) = say(&asker, &format!("storm-{talker}"), &id).await else { break };
                 if answer.status() == StatusCode::TOO_MANY_REQUESTS {
                     break;
@@ -141,7 +143,7 @@ on_both! {
             let token = ground.token(&name).await;
             let keys = create_checks(&child.user(&token)).await;
             let answers = rand::random_range(1..30);
-            let accepted = kill_in_a_storm(&mut child, &token, &keys, answers).await;
+            let accepted = kill_in_a_storm(&mut child, &name, &token, &keys, answers).await;
             ground.settle().await;
 
             child = ground.serve().await;

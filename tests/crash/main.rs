@@ -19,6 +19,7 @@ mod first_start;
 mod ground;
 mod intake;
 mod proposals;
+mod resume;
 mod stop;
 mod streams;
 mod wire;

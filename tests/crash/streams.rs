@@ -10,10 +10,10 @@ use crate::ground::{Ground, number, until};
 use crate::provider::{FakeProvider, Gate, Script};
 use crate::site::{Visitor, chunks, json_of, text, types};
 
-const SAID: &str = "Half of the answer";
+pub const SAID: &str = "Half of the answer";
 
 /// What the running answer's row holds.
-async fn streaming_parts(db: &Db) -> Option<String> {
+pub async fn streaming_parts(db: &Db) -> Option<String> {
     let sql = "SELECT CAST(parts AS TEXT) FROM messages WHERE status = 'streaming'";
     on_db!(db.read(), pool => sqlx::query_scalar(sql).fetch_optional(pool).await).unwrap()
 }
@@ -32,14 +32,14 @@ async fn charged(db: &Db) -> i64 {
 }
 
 /// Lets the dead process's lease run out: moves it 30 s into the past.
-async fn end_the_lease(db: &Db) {
+pub async fn end_the_lease(db: &Db) {
     let sql = "UPDATE messages SET lease_until = lease_until - 30000 WHERE status = 'streaming'";
     let moved = on_db!(db.autocommit(), pool => sqlx::query(sql).execute(pool).await.map(|done| done.rows_affected()));
     assert_eq!(moved.unwrap(), 1);
 }
 
 /// The conversation as `[id, role, status, text]`.
-async fn history(asker: &Visitor) -> Vec<[String; 4]> {
+pub async fn history(asker: &Visitor) -> Vec<[String; 4]> {
     let chat = asker.get("/api/chat/c").await;
     let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let row = |message: &Value| {

@@ -15,7 +15,7 @@ use crate::provider::{Gate, Script};
 use crate::site::{Plan, Site, Visitor, text, types};
 
 /// Panics unless `response` is a problem that says nothing of the provider's.
-async fn refused(response: Response, status: u16, code: &str) {
+pub async fn refused(response: Response, status: u16, code: &str) {
     let headers = format!("{:?}", response.headers());
     let answer = headers + &problem(response, status, code).await.to_string();
     for secret in ["test-key", "words of the provider", "<html>", "127.0.0.1"] {

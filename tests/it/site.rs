@@ -170,7 +170,12 @@ impl Visitor {
 
     /// The same caller, asking another instance.
     pub fn at(&self, site: &Site, instance: usize) -> Self {
-        Self { base: site.base(instance), ..self.clone() }
+        self.through(&site.base(instance))
+    }
+
+    /// The same caller, asking at another address: a proxy's.
+    pub fn through(&self, base: &str) -> Self {
+        Self { base: base.to_owned(), ..self.clone() }
     }
 
     /// A request with this caller's credential.

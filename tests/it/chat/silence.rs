@@ -42,10 +42,10 @@ on_both! {
         user.post("/api/chat/c/stop").await;
         assert_eq!(reading.rest().await.last().unwrap()["type"], "abort");
         assert_eq!(told(site.db(), "c").await[1].1, "interrupted");
-        let used: Json<Value> = on_db!(site.db().read(), pool =>
+        let tokens: Json<Value> = on_db!(site.db().read(), pool =>
             sqlx::query_scalar("SELECT usage FROM messages WHERE role = 'assistant'").fetch_one(pool).await)
         .unwrap();
-        assert_eq!(used.0, json!({"prompt_tokens": 5, "completion_tokens": 2}), "what was told before the stop is kept");
+        assert_eq!(tokens.0, json!({"prompt_tokens": 5, "completion_tokens": 2}), "what was told before the stop is kept");
         assert_eq!(text(&user.chat("c", "m2", "second").await), "ok");
         // Templates of some models refuse two messages of the user's in a row.
         let sent = site.provider.request(2).await.body["messages"].clone();

@@ -54,7 +54,7 @@ const ACTION: &[&str] = &[
 ];
 
 /// Panics unless these are the chunks of one whole answer that a stock client accepts.
-pub(super) fn assert_contract(chunks: &[Value]) {
+pub fn assert_contract(chunks: &[Value]) {
     let mut open_span: Option<(String, &Value)> = None;
     let (mut in_step, mut inputs, mut outputs) = (false, Vec::new(), Vec::new());
     for (at, chunk) in chunks.iter().enumerate() {
