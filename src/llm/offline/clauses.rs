@@ -4,11 +4,11 @@ use jiff::civil::Time;
 use serde_json::{Map, Value};
 
 use super::phrase::{self, Word};
-use super::{durations, moments};
+use super::{alerts, durations, moments};
 
 /// Words that begin a clause; where one of them stands, a list of tags is over.
 pub const HEADS: &str = "every each hourly daily nightly weekly cron grace period interval with tags tagged labelled \
-        described description once tag";
+        described description once tag max maximum longest runtime";
 
 /// Words that may join two clauses: "and with a".
 const MAX_JOINED: usize = 4;
@@ -62,14 +62,16 @@ fn twice(words: &[Word]) -> Unread {
 }
 
 /// The arguments that a clause means, and how many words it took.
-type Clause = Result<(Vec<(&'static str, Value)>, usize), String>;
+pub type Clause = Result<(Vec<(&'static str, Value)>, usize), String>;
 
 fn one(words: &[Word]) -> Option<Clause> {
     schedule(words)
         .or_else(|| grace(words))
         .or_else(|| period(words))
+        .or_else(|| runtime(words))
         .or_else(|| tags(words))
         .or_else(|| description(words))
+        .or_else(|| alerts::clause(words))
 }
 
 /// Reads a schedule at the start of `words`. Nothing if there is none, an error if it is one that cannot be read.
@@ -89,7 +91,7 @@ pub fn schedule(words: &[Word]) -> Option<Clause> {
             Some(cron(&rest[links..], 1 + links))
         }
         // An expression without the word "cron" before it.
-        _ if first.text.contains('*') => Some(cron(words, 0)),
+        _ if first.text.contains('*') || first.text.starts_with('@') || are_fields(words) => Some(cron(words, 0)),
         _ => None,
     }
 }
@@ -134,6 +136,18 @@ fn day_of_week(key: &str) -> Option<String> {
     }
 }
 
+/// Whether the first five words are the fields of a cron expression; one of them at least is a star.
+fn are_fields(words: &[Word]) -> bool {
+    let is_field = |word: &Word| {
+        let is_name =
+            word.key.len() == 3 && (moments::weekday(&word.key).is_some() || MONTHS.contains(&word.key.as_str()));
+        !word.quoted && (is_name || word.text.chars().all(|c| c.is_ascii_digit() || "*/,-".contains(c)))
+    };
+    words.get(..5).is_some_and(|five| five.iter().all(is_field) && five.iter().any(|word| word.text.contains('*')))
+}
+
+const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+
 /// A cron expression in quotes, five fields, or an alias such as @daily; then a zone, else UTC.
 fn cron(words: &[Word], before: usize) -> Clause {
     let fields = match words.first() {
@@ -162,6 +176,14 @@ fn grace(words: &[Word]) -> Option<Clause> {
 /// "period 10 minutes", "interval of 1 hour".
 fn period(words: &[Word]) -> Option<Clause> {
     amount(words, "period interval", "period_seconds")
+}
+
+/// "max runtime 1 hour", "runtime of 2 hours", "longest run 90 minutes".
+fn runtime(words: &[Word]) -> Option<Clause> {
+    let most = words.iter().take(1).take_while(|word| word.is("max maximum longest")).count();
+    let clause =
+        amount(&words[most..], if most == 1 { "runtime run duration" } else { "runtime" }, "max_runtime_seconds")?;
+    Some(clause.map(|(found, taken)| (found, most + taken)))
 }
 
 fn amount(words: &[Word], names: &str, argument: &'static str) -> Option<Clause> {

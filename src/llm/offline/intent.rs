@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-use super::{commands, manners, phrase, questions};
+use super::{commands, manners, phrase, questions, spans, suppositions, told};
 
 /// A tool call without an id.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,6 +20,12 @@ impl Call {
         Self { tool, arguments: Map::new() }
     }
 
+    /// A call about one check, if it is named.
+    pub fn about(tool: &'static str, check: Option<String>) -> Self {
+        let call = Self::new(tool);
+        if let Some(name) = check { call.with("check", name) } else { call }
+    }
+
     /// Adds one argument.
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.arguments.insert(name.to_owned(), value.into());
@@ -27,7 +33,7 @@ impl Call {
     }
 }
 
-/// What the person wants to know about one check.
+/// What the person wants to know of what is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Aspect {
     /// All of it, briefly.
@@ -36,6 +42,10 @@ pub enum Aspect {
     Why,
     /// When it pinged last and when it must ping next.
     Times,
+    /// Who was told of it, and who would be.
+    Told,
+    /// Which checks had pings refused.
+    Rejected,
 }
 
 /// What a message asks for.
@@ -49,10 +59,8 @@ pub enum Intent {
     Help,
     /// "Yes", "confirm": only the person's tap or exact word decides, and that never comes here.
     Consent,
-    /// The checks, all or some.
-    List(Call),
-    /// One check.
-    Inspect(Call, Aspect),
+    /// Something to look up. If it is about one check and names none, it is the one spoken of last.
+    Read(Call, Aspect),
     /// The caller's own plan and limits; `personal` if it can only mean theirs.
     Account {
         /// "my plan", rather than "the limits".
@@ -73,6 +81,10 @@ pub fn read(text: &str, now: Timestamp) -> Intent {
     let all = phrase::words(text);
     let words = manners::strip(&all);
     if let Some(intent) = manners::read(&all).or_else(|| manners::read(words)) {
+        return intent;
+    }
+    let specific = suppositions::read(words).or_else(|| spans::read(words, now)).or_else(|| told::read(words));
+    if let Some(intent) = specific {
         return intent;
     }
     if questions::is_general(words) {

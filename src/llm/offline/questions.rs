@@ -1,7 +1,7 @@
 //! Questions about the caller's own checks and account.
 
 use super::intent::{Aspect, Call, Intent};
-use super::phrase::{self, Word};
+use super::phrase::{self, Word, skip, trim_end};
 
 /// What is asked of a check's state: "down" in "what is down", "why is X down", "is X down".
 const STATES: &[(&str, &str)] = &[
@@ -10,7 +10,11 @@ const STATES: &[(&str, &str)] = &[
     ("up", "up healthy fine alive green ok okay running working"),
     ("new", "new"),
     ("paused", "paused silenced muted"),
+    ("started", "started"),
 ];
+
+/// What is said of pings that came too soon.
+const REFUSED: &str = "rejected refused throttled";
 
 fn state(word: &Word) -> Option<&'static str> {
     STATES.iter().find(|(_, words)| word.is(words)).map(|(state, _)| *state)
@@ -49,6 +53,8 @@ pub fn read(words: &[Word]) -> Option<Intent> {
 fn list(words: &[Word]) -> Option<Intent> {
     const OPENERS: &str = "list show status overview what what's which is are any anything everything all checks my how \
         how's who who's give display summary down late paused check do";
+    const OF_REFUSED: &str = "by floor pings ping too often soon fast frequently for coming had been being get getting \
+        ever";
     const FILLERS: &str = "me all my the an of checks check jobs job monitors is are i do have currently right now that \
         which anything something everything any there in and who what list status state overview \
         many with things today got ones doing going";
@@ -57,6 +63,10 @@ fn list(words: &[Word]) -> Option<Intent> {
     if first.is("how") && !words.get(1)?.is("many is are") {
         return None;
     }
+    // "which checks ping too often" asks the same as "what was rejected by the floor".
+    let too = if words.iter().any(|word| word.is("ping pings")) { "too" } else { "" };
+    let is_refused = |word: &Word| word.is(REFUSED) || word.is(too);
+    let aspect = if words.iter().any(is_refused) { Aspect::Rejected } else { Aspect::Status };
     let mut call = Call::new("list_checks");
     // "is everything ok" asks for trouble, and the whole list shows it.
     let whole = words.iter().any(|word| word.is("everything all")) && first.is("is are");
@@ -78,13 +88,13 @@ fn list(words: &[Word]) -> Option<Intent> {
                 return None;
             }
             call = call.with("state", state);
-        } else if !word.is(FILLERS) {
+        } else if !word.is(FILLERS) && !(aspect == Aspect::Rejected && (is_refused(word) || word.is(OF_REFUSED))) {
             return None;
         }
     }
     // Alone, "how" and the like ask nothing.
     let asks = words.len() > 1 || !first.is("what what's which is are any how who who's give my");
-    asks.then_some(Intent::List(call))
+    asks.then_some(Intent::Read(call, aspect))
 }
 
 /// "my limits", "how many checks are left": nothing but words that the account is asked with.
@@ -102,18 +112,20 @@ fn account(words: &[Word]) -> Option<Intent> {
     (who || (topic && only)).then_some(Intent::Account { personal })
 }
 
+/// What follows a name in "why is X down", "who was told when X went down".
+pub const AFTER_NAME: &str = "down late failing fail failed fails red broken paused up new not go goes gone going went \
+    overdue dead silent alerting again so is was has did pinging due expected ping running recovered recovers";
+
 /// "how is X", "why is X down", "when is X due", "show X".
 fn inspect(words: &[Word]) -> Option<Intent> {
-    const AFTER_WHY: &str = "down late failing fail failed red broken paused up new not go gone going went overdue dead \
-        silent alerting again so is was has did pinging due expected ping running";
     const AFTER_HOW: &str = "doing going now today looking currently right running";
     const AFTER_IS: &str = "still currently right now again not already due";
     let (first, rest) = words.split_first()?;
-    let be = |word: &Word| word.is("is are was did does has will isn't hasn't wasn't");
+    let be = |word: &Word| word.is("is are was did does do has will should must isn't hasn't wasn't");
     let (aspect, name) = match first.key.as_str() {
         "why" | "why's" => {
             let rest = &rest[usize::from(rest.first().is_some_and(be))..];
-            let name = trim_end(rest, |word| word.is(AFTER_WHY));
+            let name = trim_end(rest, |word| word.is(AFTER_NAME));
             // Without "down", "late" and the like it is a question about something else.
             (name.len() < rest.len()).then_some(())?;
             (Aspect::Why, name)
@@ -123,12 +135,12 @@ fn inspect(words: &[Word]) -> Option<Intent> {
         "what" | "what's" => return what(if first.is("what") { rest } else { words }),
         "when" => {
             let rest = &rest[usize::from(rest.first().is_some_and(be))..];
-            let name = skip(rest, "the next last ping of for from");
-            let name = trim_end(name, |word| word.is(AFTER_WHY) || word.is("next last run"));
+            let name = skip(rest, "the next last ping pings run runs of for from");
+            let name = trim_end(name, |word| word.is(AFTER_NAME) || word.is("next last run"));
             (name.len() < rest.len()).then_some(())?;
             (Aspect::Times, name)
         }
-        "last" | "next" if rest.first()?.is("ping run") => (Aspect::Times, skip(&rest[1..], "of for from")),
+        "last" | "next" if rest.first()?.is("ping run pings runs") => (Aspect::Times, skip(&rest[1..], "of for from")),
         "is" | "was" => {
             // Without a state at the end it is not a question about a check.
             state(rest.last()?)?;
@@ -137,6 +149,7 @@ fn inspect(words: &[Word]) -> Option<Intent> {
         "status" | "state" | "details" | "info" | "history" | "report" => {
             (Aspect::Status, skip(rest, "of for on about"))
         }
+        "tell" if rest.len() > 2 && rest[0].is("me us") && rest[1].is("about") => (Aspect::Status, &rest[2..]),
         "get" if rest.first()?.is("rid") => return None,
         "show" | "inspect" | "open" | "get" | "view" | "display" | "check" => {
             (Aspect::Status, skip(rest, "me status state details info history of for on"))
@@ -156,33 +169,24 @@ fn what(rest: &[Word]) -> Option<Intent> {
     let rest = skip(rest, "what's is has the");
     let (first, name) = rest.split_first()?;
     match first.key.as_str() {
-        "happened" | "wrong" | "up" if name.first()?.is("to with") => Some(about(&name[1..], Aspect::Why)),
+        "happened" | "wrong" | "up" | "matter" | "problem" | "going" if name.len() > 1 => {
+            let name = &name[usize::from(first.is("going") && name[0].is("on"))..];
+            name.first()?.is("to with").then(|| about(&name[1..], Aspect::Why))
+        }
         "status" | "state" | "schedule" | "grace" | "period" if name.first()?.is("of") => {
             Some(about(&name[1..], Aspect::Status))
         }
-        "last" | "next" if name.first()?.is("ping run") => Some(about(skip(&name[1..], "of for from"), Aspect::Times)),
+        "last" | "next" if name.first()?.is("ping run pings runs") => {
+            Some(about(skip(&name[1..], "of for from"), Aspect::Times))
+        }
         _ => None,
     }
 }
 
-fn about(name: &[Word], aspect: Aspect) -> Intent {
-    match phrase::name(name) {
-        Ok(name) => Intent::Inspect(Call::new("get_check").with("check", name), aspect),
+/// The question for one check.
+pub fn about(name: &[Word], aspect: Aspect) -> Intent {
+    match phrase::subject(name) {
+        Ok(name) => Intent::Read(Call::about("get_check", name), aspect),
         Err(sentence) => Intent::Unclear(sentence),
     }
-}
-
-fn skip<'w, 'a>(words: &'w [Word<'a>], keys: &str) -> &'w [Word<'a>] {
-    &words[words.iter().take_while(|word| word.is(keys)).count()..]
-}
-
-/// Drops words from the end while they fit; at least one word stays, for it must be the name.
-fn trim_end<'w, 'a>(mut words: &'w [Word<'a>], fits: impl Fn(&Word) -> bool) -> &'w [Word<'a>] {
-    while let [rest @ .., last] = words
-        && !rest.is_empty()
-        && fits(last)
-    {
-        words = rest;
-    }
-    words
 }

@@ -21,6 +21,9 @@ const TOOLS: &[&str] = &[
     "list_checks",
     "get_check",
     "get_account",
+    "get_uptime",
+    "preview_change",
+    "preview_schedule",
     "create_check",
     "update_check",
     "pause_check",
@@ -28,6 +31,7 @@ const TOOLS: &[&str] = &[
     "pause_checks",
     "delete_check",
     "rotate_ping_key",
+    "undo_action",
 ];
 
 /// What came out of one answer.

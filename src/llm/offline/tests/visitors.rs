@@ -19,7 +19,7 @@ fn questions_are_answered_from_the_product_text() {
         ("why do I get a 429?", "Each plan has a floor"),
         ("what is a grace period", "**grace**"),
         ("how is grace counted", "**grace**"),
-        ("can I use cron schedules?", "not available yet"),
+        ("can I use cron schedules?", "read as Debian's cron reads them"),
         ("what does late mean?", "the grace is still running"),
         ("which states are there", "**paused**"),
         ("what plans are there?", "**business**"),
