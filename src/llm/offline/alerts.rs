@@ -70,11 +70,7 @@ fn interval(words: &[Word]) -> Option<(u64, usize)> {
 fn channels(words: &[Word]) -> Option<Clause> {
     words.first()?.is("tell telling notify notifying alert alerting alerts email channel channels").then_some(())?;
     let names = skip(&words[1..], "only to via through the channel channels");
-    let mut end = names.iter().take_while(|word| !word.is(clauses::HEADS) && !word.is(HEADS)).count();
-    // "tell ops and remind me": the last "and" joins clauses.
-    if end > 1 && end < names.len() && names[end - 1].is("and") {
-        end -= 1;
-    }
+    let end = clauses::list_end(names);
     Some(named(&names[..end]).map(|list| (vec![("channels", list)], words.len() - names.len() + end)))
 }
 
@@ -120,12 +116,15 @@ pub fn command(words: &[Word]) -> Option<Command> {
     if first.is("turn switch") && rest.len() > 1 && rest[0].is("off") && rest[1].is("reminder reminders") {
         return Some(remove(Field::Reminder, &rest[2..]));
     }
+    let is_more = first.is("also");
+    let words = &words[usize::from(is_more)..];
+    let (first, rest) = words.split_first()?;
     first.is("tell notify alert email remind").then_some(())?;
     // "tell me a joke" is no command.
     if first.is("tell notify email") && rest.first().is_some_and(|word| word.is("me us")) {
         return None;
     }
-    if words.iter().any(|word| word.is("also too additionally")) && !first.is("remind") {
+    if (is_more || words.iter().any(|word| word.is("too additionally"))) && !first.is("remind") {
         return Some(Err(whole_list()));
     }
     let Some(link) = (1..words.len()).find(|at| words[*at].is(LINKS)) else {

@@ -6,9 +6,21 @@ use serde_json::{Map, Value};
 use super::phrase::{self, Word};
 use super::{alerts, durations, moments};
 
-/// Words that begin a clause; where one of them stands, a list of tags is over.
-pub const HEADS: &str = "every each hourly daily nightly weekly cron grace period interval with tags tagged labelled \
+/// Words that begin a clause, besides those of alerts; where one of them stands, a list of tags is over.
+const HEADS: &str = "every each hourly daily nightly weekly cron grace period interval with tags tagged labelled \
         described description once tag max maximum longest runtime";
+
+/// Whether a clause begins with this word.
+pub fn is_head(word: &Word) -> bool {
+    word.is(HEADS) || word.is(alerts::HEADS)
+}
+
+/// Where a list that `words` begin with is over: before the next clause and what joins it, "a, b and a max runtime".
+pub fn list_end(words: &[Word]) -> usize {
+    let end = words.iter().take_while(|word| !is_head(word)).count();
+    let joined = words[..end].iter().rev().take_while(|word| word.is("and & a an the")).count();
+    if end < words.len() { end - joined } else { end }
+}
 
 /// Words that may join two clauses: "and with a".
 const MAX_JOINED: usize = 4;
@@ -206,11 +218,7 @@ fn amount(words: &[Word], names: &str, argument: &'static str) -> Option<Clause>
 fn tags(words: &[Word]) -> Option<Clause> {
     words.first()?.is("tag tags tagged labelled").then_some(())?;
     let links = 1 + words[1..].iter().take_while(|word| word.is("as with is are to")).count();
-    let mut end = links + words[links..].iter().take_while(|word| !word.is(HEADS)).count();
-    // "tagged a, b and every hour": the last "and" joins clauses.
-    if end < words.len() && words[end - 1].is("and") {
-        end -= 1;
-    }
+    let end = links + list_end(&words[links..]);
     if end == links {
         return Some(Err("Which tags? For example: tagged prod, db.".to_owned()));
     }

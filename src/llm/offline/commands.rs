@@ -143,7 +143,7 @@ pub fn name_and_clauses<'w, 'a>(words: &'w [Word<'a>]) -> Result<(&'w [Word<'a>]
             Ok(arguments) => return Ok((without_relative(&words[..at]), arguments)),
             Err(Unread::Twice(sentence)) => return Err(sentence),
             Err(Unread::NotUnderstood(sentence)) => {
-                let begins_clause = words[at].is(clauses::HEADS) && !words[at].is("with");
+                let begins_clause = clauses::is_head(&words[at]) && !words[at].is("with");
                 refusal = refusal.or(begins_clause.then_some(sentence));
             }
         }

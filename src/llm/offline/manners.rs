@@ -91,7 +91,12 @@ pub fn read(words: &[Word]) -> Option<Intent> {
 
 /// The words without what only makes them polite; at least one stays.
 pub fn strip<'w, 'a>(mut words: &'w [Word<'a>]) -> &'w [Word<'a>] {
-    while let Some(count) = LEADS.iter().find_map(|lead| leads(words, lead)).filter(|count| *count < words.len()) {
+    // "also tell ops" asks for more than "tell ops".
+    let means_more =
+        |words: &[Word]| matches!(words, [also, tell, ..] if also.is("also") && tell.is("tell notify alert email"));
+    while let Some(count) = LEADS.iter().find_map(|lead| leads(words, lead)).filter(|count| *count < words.len())
+        && !means_more(words)
+    {
         words = &words[count..];
     }
     while let Some(count) = TAILS.iter().find_map(|tail| trails(words, tail)).filter(|count| *count < words.len()) {

@@ -53,7 +53,7 @@ pub fn read(words: &[Word]) -> Option<Intent> {
 fn list(words: &[Word]) -> Option<Intent> {
     const OPENERS: &str = "list show status overview what what's which is are any anything everything all checks my how \
         how's who who's give display summary down late paused check do";
-    const OF_REFUSED: &str = "by floor pings ping too often soon fast frequently for coming had been being get getting \
+    const OF_REFUSED: &str = "was were by floor pings ping too often soon fast frequently for coming had been being get getting \
         ever";
     const FILLERS: &str = "me all my the an of checks check jobs job monitors is are i do have currently right now that \
         which anything something everything any there in and who what list status state overview \

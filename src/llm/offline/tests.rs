@@ -9,8 +9,12 @@ use serde_json::{Value, json};
 use super::Offline;
 use crate::llm::{ChatModel, Delta, Finish, Message, ModelRequest, ToolCall, ToolSpec};
 
+mod alerts;
+mod context;
 mod edge;
+mod inquiries;
 mod phrases;
+mod records;
 mod results;
 mod visitors;
 
@@ -73,6 +77,19 @@ fn ask(messages: Vec<Message>, signed_in: bool) -> Answer {
 /// Asks as a signed-in user.
 fn user(text: &str) -> Answer {
     ask(vec![Message::User(text.to_owned())], true)
+}
+
+/// The calls that a phrase becomes: each tool with its arguments.
+fn calls(text: &str) -> Value {
+    user(text).calls.into_iter().map(|call| json!([call.name, call.arguments])).collect()
+}
+
+/// That each phrase becomes one call of that tool with those arguments.
+#[track_caller]
+fn check(table: &[(&str, &str, Value)]) {
+    for (phrase, tool, arguments) in table {
+        assert_eq!(calls(phrase), json!([[tool, arguments]]), "{phrase}");
+    }
 }
 
 /// The text for a signed-in user; fails if tools were called.

@@ -38,7 +38,9 @@ fn after_noun<'w, 'a>(words: &'w [Word<'a>]) -> Option<&'w [Word<'a>]> {
     let at = words.iter().take_while(|word| word.is(OPENERS)).count();
     let (noun, rest) = words[at..].split_first()?;
     // "what are alerts" asks what they are.
-    (noun.is(NOUNS) && !(rest.is_empty() && words[0].is("what what's"))).then_some(rest)
+    // "alert ops" is a command.
+    (noun.is(NOUNS) && (at > 0 || !noun.is("alert")) && !(rest.is_empty() && words[0].is("what what's")))
+        .then_some(rest)
 }
 
 /// The name in "(when) X (went down)"; empty if none is named, and nothing if the words are about something else.
@@ -52,7 +54,8 @@ fn name<'w, 'a>(rest: &'w [Word<'a>]) -> Option<&'w [Word<'a>]> {
     }
     let linked = skip(rest, LINKS);
     let name = phrase::trim_end(linked, |word| {
-        word.is(AFTER_NAME) || word.is("have has use uses tell tells alert alerts notify notifies get told alerted")
+        word.is(AFTER_NAME)
+            || word.is("have has use uses tell tells alert alerts notify notifies get told alerted out sent")
     });
     // "which channels X" names nothing: a link, or what X does, makes it a name.
     let is_linked = linked.len() < rest.len() || name.len() < linked.len();
