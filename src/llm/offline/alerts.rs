@@ -6,7 +6,6 @@ use super::clauses::{self, Clause};
 use super::commands::Command;
 use super::durations;
 use super::edits::{self, Field};
-use super::intent::Call;
 use super::phrase::{self, Word, skip, trim_end};
 use super::questions::AFTER_NAME;
 
@@ -19,13 +18,25 @@ const WHO: &str = "Which channels? I know them by their names, for example: tell
 
 /// Reads a clause about alerts at the start of `words`.
 pub fn clause(words: &[Word]) -> Option<Clause> {
-    failures(words).or_else(|| reminder(words)).or_else(|| channels(words))
+    nobody(words).or_else(|| failures(words)).or_else(|| reminder(words)).or_else(|| channels(words))
+}
+
+/// "no alerts", "without notifications", "don't tell anyone".
+fn nobody(words: &[Word]) -> Option<Clause> {
+    let taken = match words {
+        [no, alerts, ..] if no.is("no without") && alerts.is("alerts notifications channels") => 2,
+        [dont, tell, anyone, ..] if dont.is("don't") && tell.is("tell alert notify") && anyone.is("anyone anybody") => {
+            3
+        }
+        _ => return None,
+    };
+    Some(Ok((vec![("channels", json!([]))], taken)))
 }
 
 /// "alert (me) after 3 failures (in a row)".
 fn failures(words: &[Word]) -> Option<Clause> {
     const NOUNS: &str = "fail fails failure failures failed";
-    let rest = skip(words, "alert alerts alerting tell notify me us only");
+    let rest = skip(words, "alert alerts alerted alerting tell notify me us only");
     rest.first()?.is("after").then_some(())?;
     let count = durations::number(&rest.get(1)?.key).filter(|_| !rest[1].quoted);
     let rest = skip(&rest[2..], "consecutive");
@@ -69,6 +80,10 @@ fn interval(words: &[Word]) -> Option<(u64, usize)> {
 /// "tell ops, dev", "with alerts to \"on call\"", "tell nobody": names to the next clause.
 fn channels(words: &[Word]) -> Option<Clause> {
     words.first()?.is("tell telling notify notifying alert alerting alerts email channel channels").then_some(())?;
+    // "the channels of X" are not to be set here.
+    if words.get(1).is_some_and(|word| word.is("of for")) {
+        return None;
+    }
     let names = skip(&words[1..], "only to via through the channel channels");
     let end = clauses::list_end(names);
     Some(named(&names[..end]).map(|list| (vec![("channels", list)], words.len() - names.len() + end)))
@@ -81,8 +96,13 @@ pub fn named(words: &[Word]) -> Result<Value, String> {
         [] => return Err(WHO.to_owned()),
         [one] if one.is(NOBODY) => return Ok(json!([])),
         [no, one] if no.is("no") && one.is("one channel channels") => return Ok(json!([])),
-        [first, ..] if first.is("me us everyone everybody all it them him her") => return Err(WHO.to_owned()),
+        [first, ..] if first.is("me us everyone everybody anyone anybody all it them him her") => {
+            return Err(WHO.to_owned());
+        }
         _ => {}
+    }
+    if words.iter().any(|word| word.is("when whenever if while about unless that")) {
+        return Err(clauses::not_understood(words));
     }
     let mut names = Vec::new();
     let mut from = 0;
@@ -98,6 +118,10 @@ pub fn named(words: &[Word]) -> Result<Value, String> {
     }
     if names.is_empty() { Err(WHO.to_owned()) } else { Ok(names.into()) }
 }
+
+/// The sentence for a channel that is to be made, renamed or deleted.
+pub const OF_CHANNELS: &str = "I make and change no channels; I only set which of them a check tells, all of them at \
+    once, for example: set channels of \"nightly backup\" to ops, dev.";
 
 /// A command that begins with an alert: "tell ops about X", "remind me about X every 2 hours", "alert after 3 failures
 /// for X", "stop reminding me about X".
@@ -116,12 +140,20 @@ pub fn command(words: &[Word]) -> Option<Command> {
     if first.is("turn switch") && rest.len() > 1 && rest[0].is("off") && rest[1].is("reminder reminders") {
         return Some(remove(Field::Reminder, &rest[2..]));
     }
+    if first.is("send") && rest.first().is_some_and(|word| word.is("alerts notifications")) {
+        // "send alerts of X to ops": a name may hold a "to", the channels rather not.
+        let to = rest.iter().rposition(|word| word.is("to")).filter(|to| *to > 1)?;
+        let (check, channels) = (skip(&rest[1..to], LINKS), named(&rest[to + 1..]));
+        return Some(channels.and_then(|list| {
+            Ok(edits::update(phrase::subject(check)?, Map::from_iter([("channels".to_owned(), list)])))
+        }));
+    }
     let is_more = first.is("also");
     let words = &words[usize::from(is_more)..];
     let (first, rest) = words.split_first()?;
     first.is("tell notify alert email remind").then_some(())?;
     // "tell me a joke" is no command.
-    if first.is("tell notify email") && rest.first().is_some_and(|word| word.is("me us")) {
+    if first.is("tell") && rest.first().is_some_and(|word| word.is("me us")) {
         return None;
     }
     if (is_more || words.iter().any(|word| word.is("too additionally"))) && !first.is("remind") {
@@ -143,7 +175,8 @@ pub fn command(words: &[Word]) -> Option<Command> {
     Some(phrase::subject(name).map(|name| edits::update(name, changes)))
 }
 
-fn whole_list() -> String {
+/// The sentence for a channel that is to be added or taken away.
+pub fn whole_list() -> String {
     "I set all channels of a check at once. Say the whole list, for example: set channels of \"nightly backup\" to ops, \
      dev. Who is told now? Ask: who is told about \"nightly backup\"?"
         .to_owned()
@@ -156,7 +189,7 @@ pub fn remove(field: Field, words: &[Word]) -> Command {
         Field::Reminder => ("reminder_seconds", Value::Null),
         Field::Runtime => ("max_runtime_seconds", Value::Null),
         Field::Tags => ("tags", json!([])),
-        Field::Name | Field::Description | Field::Schedule | Field::Grace => {
+        Field::Name | Field::Description | Field::Schedule | Field::Zone | Field::Grace => {
             return Err(clauses::not_understood(words));
         }
     };
@@ -172,10 +205,4 @@ pub fn is_none(words: &[Word]) -> bool {
 /// The interval that all of `words` are.
 pub fn whole_interval(words: &[Word]) -> Option<u64> {
     interval(words).filter(|(_, taken)| *taken == words.len()).map(|(length, _)| length)
-}
-
-/// A call that lacks the check asks for it: a command is never about what was spoken of before.
-pub fn complete(calls: Vec<Call>) -> Command {
-    let lacks = |call: &Call| call.tool == "update_check" && !call.arguments.contains_key("check");
-    if calls.iter().any(lacks) { Err(phrase::WHICH.to_owned()) } else { Ok(calls) }
 }

@@ -55,7 +55,7 @@ fn render_one(one: &Answered, aspect: Aspect, now: Timestamp) -> String {
 fn refusal(error: &Value, tool: &str) -> String {
     let message = error["message"].as_str().unwrap_or("That did not work.");
     let mut text = message.to_owned();
-    if error["code"] == "check_not_found" {
+    if error["code"] == "check_not_found" || message.starts_with("There is no check ") {
         text.push_str(
             "\n\nI match names exactly. Quotes show where a name begins and ends (pause \"nightly backup\"), commas \
              part several names, and list shows them all.",

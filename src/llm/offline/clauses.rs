@@ -3,6 +3,7 @@
 use jiff::civil::Time;
 use serde_json::{Map, Value};
 
+use super::intent::Call;
 use super::phrase::{self, Word};
 use super::{alerts, durations, moments};
 
@@ -135,9 +136,9 @@ fn calendar(days: &str, words: &[Word], before: usize) -> Clause {
         return Ok((seconds("period_seconds", 86_400), before));
     }
     let time = time.unwrap_or(Time::midnight());
-    let (zone, zone_words) = zone(&words[used..])?;
     let expression = format!("{} {} * * {days}", time.minute(), time.hour());
-    Ok((vec![("cron", expression.into()), ("timezone", zone.into())], before + used + zone_words))
+    let (arguments, zone_words) = cron_and_zone(&expression, &words[used..])?;
+    Ok((arguments, before + used + zone_words))
 }
 
 fn day_of_week(key: &str) -> Option<String> {
@@ -160,7 +161,7 @@ fn are_fields(words: &[Word]) -> bool {
 
 const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 
-/// A cron expression in quotes, five fields, or an alias such as @daily; then a zone, else UTC.
+/// A cron expression in quotes, five fields, or an alias such as @daily; then perhaps a zone.
 fn cron(words: &[Word], before: usize) -> Clause {
     let fields = match words.first() {
         Some(first) if first.quoted || first.text.starts_with('@') => 1,
@@ -169,15 +170,27 @@ fn cron(words: &[Word], before: usize) -> Clause {
     let Some(expression) = words.get(..fields).map(phrase::written) else {
         return Err("A cron schedule has five fields, for example cron \"*/5 * * * *\".".to_owned());
     };
-    let (zone, zone_words) = zone(&words[fields..])?;
-    Ok((vec![("cron", expression.into()), ("timezone", zone.into())], before + fields + zone_words))
+    let (arguments, zone_words) = cron_and_zone(expression, &words[fields..])?;
+    Ok((arguments, before + fields + zone_words))
 }
 
-fn zone(words: &[Word]) -> Result<(String, usize), String> {
-    Ok(match moments::zone(words)? {
-        Some((zone, taken)) => (moments::zone_name(&zone), taken),
-        None => ("UTC".to_owned(), 0),
-    })
+/// The arguments of a cron expression with the zone that may follow, and how many words that took. Without one a new
+/// schedule is in UTC, and a changed one stays in its zone.
+fn cron_and_zone(expression: &str, words: &[Word]) -> Clause {
+    let mut arguments = vec![("cron", expression.into())];
+    let found = moments::zone(words)?;
+    let taken = found.map_or(0, |(zone, taken)| {
+        arguments.push(("timezone", moments::zone_name(&zone).into()));
+        taken
+    });
+    Ok((arguments, taken))
+}
+
+/// Says that a new schedule without a zone is in UTC.
+pub fn in_utc_unless_said(call: &mut Call) {
+    if call.arguments.contains_key("cron") && !call.arguments.contains_key("timezone") {
+        call.arguments.insert("timezone".to_owned(), "UTC".into());
+    }
 }
 
 /// "grace 10 minutes", "grace period of 10 minutes", "10 minutes of grace".

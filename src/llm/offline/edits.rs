@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::commands::{self, Command};
 use super::intent::Call;
 use super::phrase::{self, Word};
-use super::{alerts, clauses, durations};
+use super::{alerts, clauses, durations, moments};
 
 /// What of a check "change … of X to …" names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub enum Field {
     Description,
     /// When it must ping.
     Schedule,
+    /// The zone of its clock times.
+    Zone,
     /// How late a ping may be.
     Grace,
     /// How long a run may take.
@@ -94,7 +96,8 @@ pub fn change(words: &[Word]) -> Command {
         }
     }
     let (name, changes) = commands::name_and_clauses(words)?;
-    let name = phrase::subject(name)?;
+    // "make X run every 2 hours".
+    let name = phrase::subject(phrase::trim_end(name, |word| word.is("run ping")))?;
     if changes.is_empty() {
         return Err(format!(
             "{} {}",
@@ -147,6 +150,8 @@ pub fn field(words: &[Word]) -> Option<(Field, usize)> {
         "description" => (Field::Description, ""),
         "period" | "schedule" | "interval" | "frequency" => (Field::Schedule, ""),
         "grace" => (Field::Grace, "period time"),
+        "timezone" | "zone" => (Field::Zone, ""),
+        "time" if words.get(1)?.is("zone") => (Field::Zone, "zone"),
         "runtime" => (Field::Runtime, ""),
         "channel" | "channels" => (Field::Channels, ""),
         "reminder" | "reminders" => (Field::Reminder, "interval"),
@@ -162,6 +167,10 @@ fn value(field: Field, words: &[Word]) -> Result<Map<String, Value>, String> {
         Field::Name => return Ok(one("name", phrase::written(words))),
         Field::Tags => return Ok(one("tags", phrase::tags(words))),
         Field::Description => return Ok(one("description", phrase::written(words))),
+        Field::Zone => {
+            let (zone, _) = moments::zone(words)?.filter(|(_, taken)| *taken == words.len()).ok_or_else(unreadable)?;
+            return Ok(one("timezone", moments::zone_name(&zone)));
+        }
         Field::Channels => return Ok(one("channels", alerts::named(words)?)),
         Field::Reminder if alerts::is_none(words) => return Ok(one("reminder_seconds", Value::Null)),
         Field::Runtime if alerts::is_none(words) => return Ok(one("max_runtime_seconds", Value::Null)),

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
+use super::phrase::Word;
 use super::{commands, manners, phrase, questions, spans, suppositions, told};
 
 /// A tool call without an id.
@@ -42,6 +43,8 @@ pub enum Aspect {
     Why,
     /// When it pinged last and when it must ping next.
     Times,
+    /// Its last pings and changes of state.
+    History,
     /// Who was told of it, and who would be.
     Told,
     /// Which checks had pings refused.
@@ -83,6 +86,39 @@ pub fn read(text: &str, now: Timestamp) -> Intent {
     if let Some(intent) = manners::read(&all).or_else(|| manners::read(words)) {
         return intent;
     }
+    if let Some(intent) = two_questions(words, now) {
+        return intent;
+    }
+    read_one(text, words, now)
+}
+
+/// "why is X down, and who was told?": one look answers both, or they are to be asked apart.
+fn two_questions(words: &[Word], now: Timestamp) -> Option<Intent> {
+    const BEGIN: &str = "who why when what how was were has did";
+    let joined = |at: usize| words[at].is(BEGIN) && (words[at - 1].is("and") || words[at - 1].ends_question());
+    let at = (1..words.len()).find(|at| joined(*at))?;
+    let (first, second) = (&words[..at - usize::from(words[at - 1].is("and"))], &words[at..]);
+    let (Intent::Read(call, aspect), Intent::Read(other, also)) = (read_one("", first, now), read_one("", second, now))
+    else {
+        return None;
+    };
+    let same =
+        call.tool == other.tool && other.arguments.iter().all(|(name, value)| call.arguments.get(name) == Some(value));
+    Some(match (aspect, also) {
+        _ if same && aspect == also => Intent::Read(call, aspect),
+        // The answer to "why" names the times and the last alert.
+        (Aspect::Why, Aspect::Told | Aspect::Times) | (Aspect::Told | Aspect::Times, Aspect::Why) if same => {
+            Intent::Read(call, Aspect::Why)
+        }
+        _ => Intent::Unclear(format!(
+            "One question at a time, please: first “{}”, then “{}”.",
+            phrase::excerpt(phrase::written(first)),
+            phrase::excerpt(phrase::written(second))
+        )),
+    })
+}
+
+fn read_one(text: &str, words: &[Word], now: Timestamp) -> Intent {
     let specific = suppositions::read(words).or_else(|| spans::read(words, now)).or_else(|| told::read(words));
     if let Some(intent) = specific {
         return intent;

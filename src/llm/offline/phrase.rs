@@ -19,6 +19,11 @@ pub struct Word<'a> {
 }
 
 impl Word<'_> {
+    /// Whether a question mark follows.
+    pub fn ends_question(&self) -> bool {
+        self.source[self.start..self.end].ends_with('?')
+    }
+
     /// Whether the word is one of `keys`, given apart by spaces.
     pub fn is(&self, keys: &str) -> bool {
         keys.split_ascii_whitespace().any(|key| key == self.key)
@@ -123,6 +128,7 @@ pub fn subject(words: &[Word]) -> Result<Option<String>, String> {
         [] => Ok(None),
         [one] if one.is("it its this that one check the a") => Ok(None),
         [one] if one.is("them they checks all everything") => Err(WHICH.to_owned()),
+        [all, .., last] if all.is("all every") && last.is("checks jobs") => Err(WHICH.to_owned()),
         span => Ok(Some(written(span).to_owned())),
     }
 }

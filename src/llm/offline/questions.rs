@@ -1,5 +1,6 @@
 //! Questions about the caller's own checks and account.
 
+use super::edits;
 use super::intent::{Aspect, Call, Intent};
 use super::phrase::{self, Word, skip, trim_end};
 
@@ -24,6 +25,9 @@ fn state(word: &Word) -> Option<&'static str> {
 pub fn is_general(words: &[Word]) -> bool {
     let [first, second, ..] = words else { return false };
     match first.key.as_str() {
+        "how" if second.is("often") && words.last().is_some_and(|last| last.is("run ping")) => {
+            phrase::is_any(&words[3..])
+        }
         "how" => second.is("do does can to should would could long often much"),
         "can" | "could" | "should" | "must" | "may" => second.is("i we it one flatline"),
         "does" => true,
@@ -54,10 +58,10 @@ fn list(words: &[Word]) -> Option<Intent> {
     const OPENERS: &str = "list show status overview what what's which is are any anything everything all checks my how \
         how's who who's give display summary down late paused check do";
     const OF_REFUSED: &str = "was were by floor pings ping too often soon fast frequently for coming had been being get getting \
-        ever";
+        ever came come";
     const FILLERS: &str = "me all my the an of checks check jobs job monitors is are i do have currently right now that \
         which anything something everything any there in and who what list status state overview \
-        many with things today got ones doing going";
+        many with or things today got ones doing going";
     let first = words.first()?;
     (first.is(OPENERS) || (words.len() == 1 && state(first).is_some())).then_some(())?;
     if first.is("how") && !words.get(1)?.is("many is are") {
@@ -69,7 +73,7 @@ fn list(words: &[Word]) -> Option<Intent> {
     let aspect = if words.iter().any(is_refused) { Aspect::Rejected } else { Aspect::Status };
     let mut call = Call::new("list_checks");
     // "is everything ok" asks for trouble, and the whole list shows it.
-    let whole = words.iter().any(|word| word.is("everything all")) && first.is("is are");
+    let mut whole = words.iter().any(|word| word.is("everything all")) && first.is("is are");
     let mut at = 1;
     if let Some(state) = state(first) {
         call = call.with("state", state);
@@ -77,15 +81,18 @@ fn list(words: &[Word]) -> Option<Intent> {
     while let Some(word) = words.get(at) {
         at += 1;
         if word.is("tagged tag tags") {
-            let [tag] = words.get(at..)? else { return None };
+            let tag = words.get(at)?;
             call = call.with("tag", tag.text);
             at += 1;
         } else if let Some(state) = state(word) {
             if whole {
                 continue;
             }
+            // "late or down": the whole list has both, trouble first.
             if call.arguments.contains_key("state") {
-                return None;
+                words[at - 2].is("or and").then(|| call.arguments.remove("state"))?;
+                whole = true;
+                continue;
             }
             call = call.with("state", state);
         } else if !word.is(FILLERS) && !(aspect == Aspect::Rejected && (is_refused(word) || word.is(OF_REFUSED))) {
@@ -114,14 +121,16 @@ fn account(words: &[Word]) -> Option<Intent> {
 
 /// What follows a name in "why is X down", "who was told when X went down".
 pub const AFTER_NAME: &str = "down late failing fail failed fails red broken paused up new not go goes gone going went \
-    overdue dead silent alerting again so is was has did pinging due expected ping running recovered recovers";
+    overdue dead silent alerting again so is was has did be pinging due expected ping running recovered recovers";
 
 /// "how is X", "why is X down", "when is X due", "show X".
 fn inspect(words: &[Word]) -> Option<Intent> {
     const AFTER_HOW: &str = "doing going now today looking currently right running";
+    const NUMBERS: &str = "5 10 five ten few";
+    const SHOWN: &str = "me us the all last latest recent 5 10 five ten few";
     const AFTER_IS: &str = "still currently right now again not already due";
     let (first, rest) = words.split_first()?;
-    let be = |word: &Word| word.is("is are was did does do has will should must isn't hasn't wasn't");
+    let be = |word: &Word| word.is("is are was were did does do has will would should must isn't hasn't wasn't");
     let (aspect, name) = match first.key.as_str() {
         "why" | "why's" => {
             let rest = &rest[usize::from(rest.first().is_some_and(be))..];
@@ -132,29 +141,49 @@ fn inspect(words: &[Word]) -> Option<Intent> {
         }
         "how's" => (Aspect::Status, trim_end(rest, |word| word.is(AFTER_HOW))),
         "how" if rest.first().is_some_and(be) => (Aspect::Status, trim_end(&rest[1..], |word| word.is(AFTER_HOW))),
+        "how" if rest.first()?.is("often") && rest.get(1).is_some_and(be) => {
+            (Aspect::Times, trim_end(&rest[2..], |word| word.is("run ping")))
+        }
         "what" | "what's" => return what(if first.is("what") { rest } else { words }),
-        "when" => {
+        "when" | "when's" => {
             let rest = &rest[usize::from(rest.first().is_some_and(be))..];
-            let name = skip(rest, "the next last ping pings run runs of for from");
-            let name = trim_end(name, |word| word.is(AFTER_NAME) || word.is("next last run"));
+            let name = skip(rest, "you expect the next last ping pings run runs of for from");
+            let name = trim_end(name, |word| word.is(AFTER_NAME) || word.is("next last run to"));
             (name.len() < rest.len()).then_some(())?;
             (Aspect::Times, name)
         }
-        "last" | "next" if rest.first()?.is("ping run pings runs") => (Aspect::Times, skip(&rest[1..], "of for from")),
+        "next" if skip(rest, NUMBERS).first()?.is("ping run pings runs") => {
+            (Aspect::Times, skip(&skip(rest, NUMBERS)[1..], "of for from"))
+        }
+        "last" if rest.first()?.is("ping run") => (Aspect::Times, skip(&rest[1..], "of for from")),
+        "did" | "has" => {
+            let name = trim_end(rest, |word| word.is("run ping pinged today yet already on in time"));
+            (name.len() < rest.len() && !phrase::is_any(name)).then_some(())?;
+            (Aspect::Times, name)
+        }
         "is" | "was" => {
             // Without a state at the end it is not a question about a check.
             state(rest.last()?)?;
             (Aspect::Status, trim_end(rest, |word| state(word).is_some() || word.is(AFTER_IS)))
         }
-        "status" | "state" | "details" | "info" | "history" | "report" => {
-            (Aspect::Status, skip(rest, "of for on about"))
+        "pings" | "flips" | "history" => (Aspect::History, skip(rest, "of for on about")),
+        "last" | "latest" | "recent" if skip(rest, NUMBERS).first()?.is("pings flips") => {
+            (Aspect::History, skip(&skip(rest, NUMBERS)[1..], "of for from"))
         }
+        "show" | "list" if skip(rest, SHOWN).first()?.is("pings flips history") => {
+            (Aspect::History, skip(&skip(rest, SHOWN)[1..], "of for from"))
+        }
+        "status" | "state" | "details" | "info" | "report" => (Aspect::Status, skip(rest, "of for on about")),
         "tell" if rest.len() > 2 && rest[0].is("me us") && rest[1].is("about") => (Aspect::Status, &rest[2..]),
         "get" if rest.first()?.is("rid") => return None,
         "show" | "inspect" | "open" | "get" | "view" | "display" | "check" => {
             (Aspect::Status, skip(rest, "me status state details info history of for on"))
         }
         _ => match rest.split_last() {
+            // "X's next run".
+            Some((run, [.., next])) if run.is("run ping runs") && next.is("next last") => {
+                (Aspect::Times, &words[..words.len() - 2])
+            }
             Some((last, _)) if last.is("status state details") && super::commands::verb(first).is_none() => {
                 (Aspect::Status, &words[..words.len() - 1])
             }
@@ -166,9 +195,10 @@ fn inspect(words: &[Word]) -> Option<Intent> {
 
 /// What follows "what": "happened to X", "is wrong with X", "is the status of X".
 fn what(rest: &[Word]) -> Option<Intent> {
-    let rest = skip(rest, "what's is has the");
+    let rest = skip(rest, "what's is are has the");
     let (first, name) = rest.split_first()?;
     match first.key.as_str() {
+        "wrong" if name.is_empty() => Some(Intent::Read(Call::new("list_checks"), Aspect::Status)),
         "happened" | "wrong" | "up" | "matter" | "problem" | "going" if name.len() > 1 => {
             let name = &name[usize::from(first.is("going") && name[0].is("on"))..];
             name.first()?.is("to with").then(|| about(&name[1..], Aspect::Why))
@@ -185,7 +215,7 @@ fn what(rest: &[Word]) -> Option<Intent> {
 
 /// The question for one check.
 pub fn about(name: &[Word], aspect: Aspect) -> Intent {
-    match phrase::subject(name) {
+    match edits::owner(name) {
         Ok(name) => Intent::Read(Call::about("get_check", name), aspect),
         Err(sentence) => Intent::Unclear(sentence),
     }

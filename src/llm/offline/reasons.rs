@@ -50,12 +50,30 @@ pub fn lines(result: &Value, check: &Value, now: Timestamp) -> Vec<String> {
     lines
 }
 
-/// When the check was edited last and through what, as far as that is on record.
+/// What happened last: the changes of state, then the pings, each newest first as the server gives them.
+pub fn history(result: &Value, zone: Option<&str>, now: Timestamp) -> Vec<String> {
+    let rows = |member: &str| result[member].as_array().into_iter().flatten();
+    let flips = rows("recent_flips").map(|flip| {
+        let at = flip["at"].as_str().map(|at| moments::say_in(at, zone, now)).unwrap_or_default();
+        let side = |side: &str| flip[side].as_str().map_or_else(|| "unknown".to_owned(), one_line);
+        format!("- {at}: {} → {}, {}", side("from"), side("to"), reason(flip, result))
+    });
+    let pings = rows("recent_pings").map(|ping| format!("- Ping: {}", told(ping, zone, now)));
+    let lines: Vec<String> = flips.chain(pings).collect();
+    if lines.is_empty() { vec!["- Nothing is on record yet".to_owned()] } else { lines }
+}
+
+/// The last change through an action, if that is what left the check as it is.
 fn last_edit(edit: &Value, zone: Option<&str>, now: Timestamp) -> Option<String> {
     let at = moments::say_in(edit["at"].as_str()?, zone, now);
-    let number = edit["number"].as_u64().map(|number| format!(" (action {number})")).unwrap_or_default();
-    let via = edit["via"].as_str().map(|via| format!(", {}", one_line(via))).unwrap_or_default();
-    Some(format!("- Last edit: {at}{via}{number}"))
+    let what = edit["message"].as_str().or_else(|| edit["kind"].as_str()).map_or_else(String::new, one_line);
+    let via = match edit["via"].as_str() {
+        Some("button") => ", confirmed by the button",
+        Some("typed") => ", confirmed by a typed word",
+        Some("api") => ", confirmed through the API",
+        _ => "",
+    };
+    Some(format!("- Last change: {at}{via}: {what}"))
 }
 
 fn of_grace(check: &Value) -> String {
@@ -75,7 +93,9 @@ fn reason(flip: &Value, result: &Value) -> String {
                 None => "the job ended with a failing exit status.".to_owned(),
             }
         }
-        Some(other) => format!("{other}."),
+        Some("recovered") => "a success came.".to_owned(),
+        Some("first_ping") => "the first success came.".to_owned(),
+        Some(other) => format!("{}.", one_line(other)),
         None => "the reason is not on record.".to_owned(),
     }
 }
@@ -88,7 +108,7 @@ fn latest(rows: &Value, fits: impl Fn(&Value) -> bool) -> Option<&Value> {
 }
 
 /// One ping: kind, outcome, time, and the end of what the job said.
-fn told(ping: &Value, zone: Option<&str>, now: Timestamp) -> String {
+pub fn told(ping: &Value, zone: Option<&str>, now: Timestamp) -> String {
     let kind = ping["kind"].as_str().unwrap_or("ping");
     let at = ping["at"].as_str().map(|at| moments::say_in(at, zone, now)).unwrap_or_default();
     let status = ping["exit_status"].as_u64().map(|status| format!(", exit status {status}")).unwrap_or_default();

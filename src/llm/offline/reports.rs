@@ -16,6 +16,7 @@ pub fn check(result: &Value, aspect: Aspect, now: Timestamp) -> Option<String> {
             lines.extend(reasons::lines(result, check, now));
             lines.extend(notices::summary(result, now));
         }
+        Aspect::History => lines.extend(reasons::history(result, check["timezone"].as_str(), now)),
         Aspect::Told => lines.extend(notices::lines(result, check, now)),
         Aspect::Times => {
             lines.push(format!("- Schedule: {}{}", schedule(check), grace(check)));

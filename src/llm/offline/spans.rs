@@ -17,6 +17,11 @@ pub fn read(words: &[Word], now: Timestamp) -> Option<Intent> {
     let earliest = words.len().saturating_sub(LONGEST);
     let found = (earliest..words.len()).find_map(|at| days(&words[at..], now).map(|days| (at, days)));
     let (head, days) = found.map_or((words, None), |(at, days)| (&words[..at], Some(days)));
+    if days.is_some() && head.len() > 1 && is_of_all(head) {
+        let sentence = "I look at the past of one check at a time, for example: outages of \"nightly backup\" last week. \
+                        What is down now, I can list: what is down.";
+        return Some(Intent::Unclear(sentence.to_owned()));
+    }
     let name = of_noun(head, days.is_some()).or_else(|| of_verb(head, days.is_some()))?;
     if phrase::is_any(name) {
         return None;
@@ -35,6 +40,13 @@ pub fn read(words: &[Word], now: Timestamp) -> Option<Intent> {
         }
         Err(sentence) => Intent::Unclear(sentence),
     })
+}
+
+/// "what was down", "which checks failed", "was anything late".
+fn is_of_all(head: &[Word]) -> bool {
+    const WORDS: &str = "what which who was were is are did has have been go went the checks check anything any everything \
+        something down failed fail failing late";
+    head[0].is("what which was were did has") && head.iter().all(|word| word.is(WORDS))
 }
 
 /// Reads all of `words` as a span up to `now`: whole days, as many as reach back to its beginning.
@@ -95,14 +107,18 @@ fn since(date: Date, now: Timestamp) -> Option<u64> {
 fn of_noun<'w, 'a>(head: &'w [Word<'a>], has_span: bool) -> Option<&'w [Word<'a>]> {
     const NOUNS: &str = "uptime downtime availability outage outages reliability";
     const OPENERS: &str = "what what's is was were are the me my show list give get any all there which latest last recent \
-        do does has have about";
+        do does did has have about";
     let noun = head.iter().position(|word| word.is(NOUNS))?;
     let (before, after) = (&head[..noun], &head[noun + 1..]);
     let how_many = before.len() > 1 && before[0].is("how") && before[1].is("many much");
-    let rest = skip(before, if how_many { "how many much" } else { OPENERS });
+    let how_is = before.len() > 1 && before[0].is("how") && after.first().is_some_and(|word| word.is("of for"));
+    let rest = if how_many { &before[2..] } else { skip(&before[usize::from(how_is)..], OPENERS) };
     let (first, others) = match after {
         // "X's uptime"; "what is uptime" and "how is X's uptime counted" ask for the idea.
-        [] if !rest.is_empty() => return (!rest[0].is("how why when who can a an")).then_some(rest),
+        [] if !rest.is_empty() => {
+            let name = trim_end(rest, |word| word.is("have had any seen"));
+            return (!rest[0].is("how why when who can a an")).then_some(name);
+        }
         [] => {
             let asks_idea = matches!(before, [what, is] if what.is("what") && is.is("is are")) && !has_span;
             return (!asks_idea).then_some(after);
@@ -124,6 +140,7 @@ fn of_noun<'w, 'a>(head: &'w [Word<'a>], has_span: bool) -> Option<&'w [Word<'a>
 fn of_verb<'w, 'a>(head: &'w [Word<'a>], has_span: bool) -> Option<&'w [Word<'a>]> {
     const BE: &str = "is was were has have did been";
     const DOWN: &str = "down fail failed failing offline";
+    let head = trim_end(head, |word| word.is("already now so far"));
     let (first, rest) = head.split_first()?;
     let subject = match first.key.as_str() {
         "how" if rest.first()?.is("long often much many") => skip(&rest[1..], "times time"),
@@ -135,6 +152,7 @@ fn of_verb<'w, 'a>(head: &'w [Word<'a>], has_span: bool) -> Option<&'w [Word<'a>
             return rest.get(1)?.is("to with").then(|| &rest[2..]);
         }
         "when" if rest.first()?.is("was were did has") => rest,
+        "since" if rest.first()?.is("when") => &rest[1..],
         "was" | "has" | "did" if has_span => head,
         _ => return None,
     };

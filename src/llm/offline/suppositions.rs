@@ -16,20 +16,42 @@ pub fn read(words: &[Word]) -> Option<Intent> {
 /// "what if X ran every 2 hours", "what would happen if I set the grace of X to 10 minutes", "preview setting …".
 fn change(words: &[Word]) -> Option<Intent> {
     let first = words.first()?;
-    let supposed = if first.is("preview simulate suppose") {
-        &words[1..]
-    } else {
-        first.is("what what's would does will how").then_some(())?;
-        let at = words.iter().take(LONGEST_LEAD).position(|word| word.is("if"))?;
-        &words[at + 1..]
-    };
-    let doing = skip(supposed, "i we you one someone would were to had just could have");
+    if first.is("preview simulate suppose") {
+        return supposed(&words[1..]);
+    }
+    first.is("what what's would does will how").then_some(())?;
+    let begins = |pair: &[Word]| pair[0].is("if") || (pair[0].is("when") && pair[1].is("i we you"));
+    let at = words.windows(2).take(LONGEST_LEAD).position(begins)?;
+    match supposed(&words[at + 1..])? {
+        // "would X go down if I set its grace to 5 minutes" names the check before.
+        Intent::Read(call, aspect) if !call.arguments.contains_key("check") => {
+            let name = affected(&words[..at]).and_then(|name| phrase::subject(name).ok().flatten());
+            Some(Intent::Read(if let Some(name) = name { call.with("check", name) } else { call }, aspect))
+        }
+        intent => Some(intent),
+    }
+}
+
+/// The check in "what happens to X", "would X go down".
+fn affected<'w, 'a>(lead: &'w [Word<'a>]) -> Option<&'w [Word<'a>]> {
+    if let Some(at) = lead.iter().position(|word| word.is("to with")) {
+        return Some(&lead[at + 1..]);
+    }
+    let (first, rest) = lead.split_first()?;
+    first
+        .is("would will does")
+        .then(|| phrase::trim_end(rest, |word| word.is("go be down late flip alert fire stay still up")))
+}
+
+/// What follows the "if".
+fn supposed(words: &[Word]) -> Option<Intent> {
+    let doing = skip(words, "i we you one someone would were to had just could have");
     if let Some(verb) = doing.first().and_then(present) {
         let mut command = doing.to_vec();
         verb.clone_into(&mut command[0].key);
         return as_command(&command);
     }
-    described(supposed).map(preview)
+    described(words).map(preview)
 }
 
 /// A command's verb as "if I …" has it.
@@ -39,7 +61,7 @@ fn present(word: &Word) -> Option<&'static str> {
         "change" | "changed" | "changing" | "edit" | "edited" | "update" | "updated" | "adjust" | "adjusted" => {
             "change"
         }
-        "make" | "made" | "making" => "make",
+        "make" | "made" | "making" | "ran" | "run" => "make",
         "give" | "gave" | "giving" => "give",
         "raise" | "raised" | "increase" | "increased" | "extend" | "extended" => "raise",
         "lower" | "lowered" | "reduce" | "reduced" | "decrease" | "decreased" => "lower",
@@ -87,7 +109,7 @@ fn described(words: &[Word]) -> Option<Result<Vec<Call>, String>> {
     let verbs = (1..words.len()).filter(|at| words[*at].is(DOES));
     for at in verbs {
         let from = if words[at].is("alerted alerts") { at } else { at + 1 };
-        let name = phrase::trim_end(&words[..at], |word| word.is("would only"));
+        let name = phrase::trim_end(&words[..at], |word| word.is("would should must only"));
         if let Ok(changes) = clauses::read(&words[from..])
             && !changes.is_empty()
             && !phrase::is_any(name)
@@ -116,6 +138,7 @@ fn schedule(words: &[Word]) -> Option<Intent> {
                 if is_plain && words[at + taken..].iter().all(|word| word.is(AFTER)) && asks(words, at, said) {
                     let mut call = Call::new("preview_schedule");
                     call.arguments.extend(arguments.into_iter().map(|(key, value)| (key.to_owned(), value)));
+                    clauses::in_utc_unless_said(&mut call);
                     return Some(Intent::Read(call, Aspect::Status));
                 }
             }

@@ -16,6 +16,7 @@ mod inquiries;
 mod phrases;
 mod records;
 mod results;
+mod table;
 mod visitors;
 
 /// A Monday.

@@ -11,7 +11,7 @@ const NOUNS: &str = "alert alerts notification notifications channel channels";
 pub fn read(words: &[Word]) -> Option<Intent> {
     let aspect = if words.first()?.is("why") { Aspect::Why } else { Aspect::Told };
     let rest = after_people(words).or_else(|| after_noun(words))?;
-    let name = name(rest)?;
+    let name = name(rest).map(|name| if name.len() == 1 && name[0].is("i we you me us") { &[] } else { name })?;
     if name.is_empty() && words.iter().any(|word| word.is("channel channels")) {
         let sentence = "I see channels one check at a time: ask me, for example, who is told about \"nightly backup\".";
         return Some(Intent::Unclear(sentence.to_owned()));
@@ -52,7 +52,7 @@ fn name<'w, 'a>(rest: &'w [Word<'a>]) -> Option<&'w [Word<'a>]> {
     if rest.is_empty() {
         return Some(rest);
     }
-    let linked = skip(rest, LINKS);
+    let linked = skip(skip(skip(rest, LINKS), "the outage failure downtime problem"), LINKS);
     let name = phrase::trim_end(linked, |word| {
         word.is(AFTER_NAME)
             || word.is("have has use uses tell tells alert alerts notify notifies get told alerted out sent")

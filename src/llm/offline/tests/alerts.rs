@@ -39,6 +39,11 @@ fn creating_with_alerts() {
             "create_check",
             json!({"name": "X", "period_seconds": 3600, "channels": ["#ops"], "max_runtime_seconds": 1800}),
         ),
+        (
+            "create X hourly and don't tell anyone",
+            "create_check",
+            json!({"name": "X", "period_seconds": 3600, "channels": []}),
+        ),
         ("create X @hourly", "create_check", json!({"name": "X", "cron": "@hourly", "timezone": "UTC"})),
         (
             "create X 0 9 * * 1 Europe/Berlin",
@@ -60,6 +65,8 @@ fn editing_alerts() {
         ("remove the channels of X", "update_check", change("channels", json!([]))),
         ("alert after 3 failures for X", "update_check", change("alert_after_failures", json!(3))),
         ("set X to alert after 5 failed pings", "update_check", change("alert_after_failures", json!(5))),
+        ("send alerts of X to ops", "update_check", change("channels", json!(["ops"]))),
+        ("make X run every 2 hours", "update_check", change("period_seconds", json!(7200))),
         ("make X alert after 2 failures", "update_check", change("alert_after_failures", json!(2))),
         ("remind me every 2 hours about X", "update_check", change("reminder_seconds", json!(7200))),
         ("remind me about X every 2 hours", "update_check", change("reminder_seconds", json!(7200))),
@@ -75,7 +82,10 @@ fn editing_alerts() {
             "update_check",
             json!({"check": "X", "cron": "0 9 * * 1", "timezone": "Europe/Berlin"}),
         ),
-        ("set X to @daily", "update_check", json!({"check": "X", "cron": "@daily", "timezone": "UTC"})),
+        // It stays in its zone, unless another is said.
+        ("set X to @daily", "update_check", json!({"check": "X", "cron": "@daily"})),
+        ("set X to daily at 3am", "update_check", json!({"check": "X", "cron": "0 3 * * *"})),
+        ("set the timezone of X to Europe/Berlin", "update_check", json!({"check": "X", "timezone": "Europe/Berlin"})),
     ]);
     check(&[(
         "pause everything tagged prod until tomorrow 9:00 Europe/Berlin",
@@ -98,6 +108,7 @@ fn undoing() {
     ] {
         check(&[(phrase, "undo_action", json!({}))]);
     }
+    check(&[("undo action one", "undo_action", json!({"number": 1})), ("undo the last one", "undo_action", json!({}))]);
     for phrase in
         ["undo action 3", "undo 3", "undo #3", "revert action #3", "undo change number 3", "roll back action 3"]
     {
@@ -110,6 +121,11 @@ fn unclear_ones_ask_and_call_nothing() {
     for (phrase, part) in [
         ("undo the pause of X", "I did not understand “undo the pause of X”"),
         ("undo action 3 and 4", "undo action 3"),
+        ("undo a change", "undo action 3"),
+        ("create X every 5 minutes and remind ops every 2 hours", "I did not understand “remind ops every 2 hours”"),
+        ("add ops to the channels of X", "Say the whole list"),
+        ("create X hourly, alert ops when it fails 3 times", "I did not understand “ops when it fails 3 times”"),
+        ("email me when X is down", "Which channels?"),
         ("undo everything", "I did not understand"),
         ("create X hourly and tell me", "Which channels?"),
         ("create X hourly and tell", "Which channels?"),

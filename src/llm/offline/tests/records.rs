@@ -60,7 +60,8 @@ fn why_says_what_the_server_says() {
                 "deadline_at": "2026-07-06T00:40:00Z", "words": "No ping came in time.", "hints": ["Perhaps the job's \
                 clock is in UTC."], "last_ping": {"at": "2026-07-05T00:31:00Z", "kind": "success", "accepted": true,
                 "exit_status": null, "body": "done"}},
-        "last_edit": {"at": "2026-07-05T10:00:00Z", "via": "button", "number": 4},
+        "last_edit": {"at": "2026-07-05T10:00:00Z", "via": "button", "kind": "update_check", "message": "Changed nightly",
+                      "changes": []},
         "recent_flips": [], "recent_pings": [{"at": "2026-07-06T01:00:00Z", "kind": "log", "accepted": true, "body": ""}],
     });
     assert_eq!(
@@ -71,7 +72,7 @@ fn why_says_what_the_server_says() {
          - The grace of 10 minutes ended: 2026-07-06 02:40 Europe/Berlin (00:40 UTC, 11 hours ago)\n\
          - Last ping: success, 2026-07-05 02:31 Europe/Berlin (00:31 UTC, 1 day ago). The end of its message: “done”\n\
          - Perhaps the job's clock is in UTC.\n\
-         - Last edit: 2026-07-05 12:00 Europe/Berlin (10:00 UTC, 1 day ago), button (action 4)"
+         - Last change: 2026-07-05 12:00 Europe/Berlin (10:00 UTC, 1 day ago), confirmed by the button: Changed nightly"
     );
     let mut paused = row("down");
     paused["paused_at"] = "2026-07-06T10:00:00Z".into();
@@ -104,6 +105,20 @@ fn times_are_told_in_the_zone_and_in_utc() {
     assert!(text.contains("No ping is expected while it is paused") && !text.contains("due:"), "{text}");
     let text = told("when is nightly due?", &[json!({"check": row("down")})]);
     assert!(text.contains("- Its ping was due: 2026-07-06 02:30") && text.contains("next success"), "{text}");
+}
+
+#[test]
+fn what_happened_last() {
+    let result = json!({"check": row("up"),
+        "recent_flips": [{"at": "2026-07-06T10:00:00Z", "from": "down", "to": "up", "reason": "recovered"}],
+        "recent_pings": [{"at": "2026-07-06T10:00:00Z", "kind": "success", "accepted": true, "body": "a\nb"}]});
+    assert_eq!(
+        told("show me the last 5 pings of nightly", &[result]),
+        "nightly is up.\n\
+         - 2026-07-06 12:00 Europe/Berlin (10:00 UTC, 2 hours ago): down → up, a success came.\n\
+         - Ping: success, 2026-07-06 12:00 Europe/Berlin (10:00 UTC, 2 hours ago). The end of its message: “a b”"
+    );
+    assert!(told("history of nightly", &[json!({"check": row("new")})]).contains("Nothing is on record yet"));
 }
 
 #[test]

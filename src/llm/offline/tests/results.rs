@@ -58,6 +58,9 @@ fn errors_are_passed_on() {
     let limit = json!({"error": {"code": "check_limit_reached", "message": "Your plan allows 20 checks."}});
     assert_eq!(told("create X hourly", &[limit]), "Your plan allows 20 checks.\n\nNothing has changed.");
     let missing = json!({"error": {"code": "check_not_found", "message": "There is no check “the X”."}});
+    // The chat tells the model no codes.
+    let refused = json!({"error": {"code": "refused", "message": "There is no check \"the X\"."}});
+    assert!(told("how is the X", &[refused]).contains("I match names exactly"));
     let text = told("how is the X", std::slice::from_ref(&missing));
     assert!(text.starts_with("There is no check “the X”.") && text.contains("I match names exactly"), "{text}");
     assert!(told("pause the X", &[missing]).ends_with("Nothing has changed."));

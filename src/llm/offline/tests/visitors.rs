@@ -58,6 +58,11 @@ fn changes_and_account_data_need_signing_in() {
         "who am I",
         "confirm 3",
         "yes",
+        "undo",
+        "uptime of nightly-backup",
+        "who was told about nightly-backup?",
+        "what happens if I set grace of nightly-backup to 10 minutes?",
+        "tell ops about nightly-backup",
     ] {
         let text = visitor(phrase);
         assert!(text.starts_with("That needs you to be signed in, and nothing has been done."), "{phrase}: {text}");
