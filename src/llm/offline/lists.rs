@@ -142,7 +142,11 @@ pub fn state(check: &Value, now: Timestamp) -> String {
 /// When a check must ping.
 pub fn schedule(check: &Value) -> String {
     match (check["period_seconds"].as_u64(), check["cron"].as_str()) {
-        (Some(period), _) => format!("every {}", durations::say(period)),
+        (Some(period), _) => {
+            let length = durations::say(period);
+            // "every day", but "every 1 day 12 hours".
+            format!("every {}", length.strip_prefix("1 ").filter(|unit| !unit.contains(' ')).unwrap_or(&length))
+        }
         (None, Some(cron)) => format!("cron {cron} ({})", check["timezone"].as_str().unwrap_or("UTC")),
         (None, None) => "no schedule shown".to_owned(),
     }

@@ -164,6 +164,11 @@ fn one_check_and_its_times() {
          - Tags: prod, db\n\
          - Description: dumps the database"
     );
+    for (period, words) in [(3_600, "every hour,"), (86_400, "every day,"), (129_600, "every 1 day 12 hours,")] {
+        let mut other = result.clone();
+        other["check"]["period_seconds"] = period.into();
+        assert!(told("how is nightly", &[other]).contains(words), "{period}");
+    }
     let times = told("when is nightly due", &[result]);
     assert!(times.contains("Next ping due: 2026-07-06 13:00 UTC") && !times.contains("Tags"), "{times}");
 }
