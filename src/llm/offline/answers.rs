@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use super::intent::Aspect;
-use super::{durations, reports};
+use super::{durations, forecasts, lists, reports, uptimes};
 
 /// A tool result with the call that it answers.
 #[derive(Debug)]
@@ -40,8 +40,11 @@ fn render_one(one: &Answered, aspect: Aspect, now: Timestamp) -> String {
         return refusal(error, one.tool);
     }
     let rendered = match one.tool {
-        "list_checks" => reports::list(one.result, one.arguments, now),
+        "list_checks" => lists::list(one.result, one.arguments, aspect, now),
         "get_check" => reports::check(one.result, aspect, now),
+        "get_uptime" => uptimes::report(one.result, now),
+        "preview_change" => forecasts::change(one.result, now),
+        "preview_schedule" => forecasts::schedule(one.result, now),
         "get_account" => account(one.result),
         _ => proposal(one),
     };
@@ -52,21 +55,26 @@ fn render_one(one: &Answered, aspect: Aspect, now: Timestamp) -> String {
 fn refusal(error: &Value, tool: &str) -> String {
     let message = error["message"].as_str().unwrap_or("That did not work.");
     let mut text = message.to_owned();
-    if error["code"] == "check_not_found" {
+    if error["code"] == "check_not_found" || message.starts_with("There is no check ") {
         text.push_str(
             "\n\nI match names exactly. Quotes show where a name begins and ends (pause \"nightly backup\"), commas \
              part several names, and list shows them all.",
         );
     }
-    if !["list_checks", "get_check", "get_account"].contains(&tool) {
+    if !is_read(tool) {
         text.push_str("\n\nNothing has changed.");
     }
     text
 }
 
+fn is_read(tool: &str) -> bool {
+    ["list_", "get_", "preview_"].iter().any(|verb| tool.starts_with(verb))
+}
+
 /// Kinds that a bare `confirm` does not reach.
 fn is_destructive(tool: &str) -> bool {
-    matches!(tool, "delete_check" | "rotate_ping_key" | "pause_checks")
+    // What undoes an action may be a deletion: the number is never wrong.
+    matches!(tool, "delete_check" | "rotate_ping_key" | "pause_checks" | "undo_action")
 }
 
 /// What became of one proposal, by the status that the server tells.

@@ -3,12 +3,25 @@
 use jiff::civil::Time;
 use serde_json::{Map, Value};
 
+use super::intent::Call;
 use super::phrase::{self, Word};
-use super::{durations, moments};
+use super::{alerts, durations, moments};
 
-/// Words that begin a clause; where one of them stands, a list of tags is over.
-pub const HEADS: &str = "every each hourly daily nightly weekly cron grace period interval with tags tagged labelled \
-        described description once tag";
+/// Words that begin a clause, besides those of alerts; where one of them stands, a list of tags is over.
+const HEADS: &str = "every each hourly daily nightly weekly cron grace period interval with tags tagged labelled \
+        described description once tag max maximum longest runtime";
+
+/// Whether a clause begins with this word.
+pub fn is_head(word: &Word) -> bool {
+    word.is(HEADS) || word.is(alerts::HEADS)
+}
+
+/// Where a list that `words` begin with is over: before the next clause and what joins it, "a, b and a max runtime".
+pub fn list_end(words: &[Word]) -> usize {
+    let end = words.iter().take_while(|word| !is_head(word)).count();
+    let joined = words[..end].iter().rev().take_while(|word| word.is("and & a an the")).count();
+    if end < words.len() { end - joined } else { end }
+}
 
 /// Words that may join two clauses: "and with a".
 const MAX_JOINED: usize = 4;
@@ -62,14 +75,16 @@ fn twice(words: &[Word]) -> Unread {
 }
 
 /// The arguments that a clause means, and how many words it took.
-type Clause = Result<(Vec<(&'static str, Value)>, usize), String>;
+pub type Clause = Result<(Vec<(&'static str, Value)>, usize), String>;
 
 fn one(words: &[Word]) -> Option<Clause> {
     schedule(words)
         .or_else(|| grace(words))
         .or_else(|| period(words))
+        .or_else(|| runtime(words))
         .or_else(|| tags(words))
         .or_else(|| description(words))
+        .or_else(|| alerts::clause(words))
 }
 
 /// Reads a schedule at the start of `words`. Nothing if there is none, an error if it is one that cannot be read.
@@ -89,7 +104,7 @@ pub fn schedule(words: &[Word]) -> Option<Clause> {
             Some(cron(&rest[links..], 1 + links))
         }
         // An expression without the word "cron" before it.
-        _ if first.text.contains('*') => Some(cron(words, 0)),
+        _ if first.text.contains('*') || first.text.starts_with('@') || are_fields(words) => Some(cron(words, 0)),
         _ => None,
     }
 }
@@ -121,9 +136,9 @@ fn calendar(days: &str, words: &[Word], before: usize) -> Clause {
         return Ok((seconds("period_seconds", 86_400), before));
     }
     let time = time.unwrap_or(Time::midnight());
-    let (zone, zone_words) = zone(&words[used..])?;
     let expression = format!("{} {} * * {days}", time.minute(), time.hour());
-    Ok((vec![("cron", expression.into()), ("timezone", zone.into())], before + used + zone_words))
+    let (arguments, zone_words) = cron_and_zone(&expression, &words[used..])?;
+    Ok((arguments, before + used + zone_words))
 }
 
 fn day_of_week(key: &str) -> Option<String> {
@@ -134,7 +149,19 @@ fn day_of_week(key: &str) -> Option<String> {
     }
 }
 
-/// A cron expression in quotes, five fields, or an alias such as @daily; then a zone, else UTC.
+/// Whether the first five words are the fields of a cron expression; one of them at least is a star.
+fn are_fields(words: &[Word]) -> bool {
+    let is_field = |word: &Word| {
+        let is_name =
+            word.key.len() == 3 && (moments::weekday(&word.key).is_some() || MONTHS.contains(&word.key.as_str()));
+        !word.quoted && (is_name || word.text.chars().all(|c| c.is_ascii_digit() || "*/,-".contains(c)))
+    };
+    words.get(..5).is_some_and(|five| five.iter().all(is_field) && five.iter().any(|word| word.text.contains('*')))
+}
+
+const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+
+/// A cron expression in quotes, five fields, or an alias such as @daily; then perhaps a zone.
 fn cron(words: &[Word], before: usize) -> Clause {
     let fields = match words.first() {
         Some(first) if first.quoted || first.text.starts_with('@') => 1,
@@ -143,15 +170,27 @@ fn cron(words: &[Word], before: usize) -> Clause {
     let Some(expression) = words.get(..fields).map(phrase::written) else {
         return Err("A cron schedule has five fields, for example cron \"*/5 * * * *\".".to_owned());
     };
-    let (zone, zone_words) = zone(&words[fields..])?;
-    Ok((vec![("cron", expression.into()), ("timezone", zone.into())], before + fields + zone_words))
+    let (arguments, zone_words) = cron_and_zone(expression, &words[fields..])?;
+    Ok((arguments, before + fields + zone_words))
 }
 
-fn zone(words: &[Word]) -> Result<(String, usize), String> {
-    Ok(match moments::zone(words)? {
-        Some((zone, taken)) => (moments::zone_name(&zone), taken),
-        None => ("UTC".to_owned(), 0),
-    })
+/// The arguments of a cron expression with the zone that may follow, and how many words that took. Without one a new
+/// schedule is in UTC, and a changed one stays in its zone.
+fn cron_and_zone(expression: &str, words: &[Word]) -> Clause {
+    let mut arguments = vec![("cron", expression.into())];
+    let found = moments::zone(words)?;
+    let taken = found.map_or(0, |(zone, taken)| {
+        arguments.push(("timezone", moments::zone_name(&zone).into()));
+        taken
+    });
+    Ok((arguments, taken))
+}
+
+/// Says that a new schedule without a zone is in UTC.
+pub fn in_utc_unless_said(call: &mut Call) {
+    if call.arguments.contains_key("cron") && !call.arguments.contains_key("timezone") {
+        call.arguments.insert("timezone".to_owned(), "UTC".into());
+    }
 }
 
 /// "grace 10 minutes", "grace period of 10 minutes", "10 minutes of grace".
@@ -162,6 +201,14 @@ fn grace(words: &[Word]) -> Option<Clause> {
 /// "period 10 minutes", "interval of 1 hour".
 fn period(words: &[Word]) -> Option<Clause> {
     amount(words, "period interval", "period_seconds")
+}
+
+/// "max runtime 1 hour", "runtime of 2 hours", "longest run 90 minutes".
+fn runtime(words: &[Word]) -> Option<Clause> {
+    let most = words.iter().take(1).take_while(|word| word.is("max maximum longest")).count();
+    let clause =
+        amount(&words[most..], if most == 1 { "runtime run duration" } else { "runtime" }, "max_runtime_seconds")?;
+    Some(clause.map(|(found, taken)| (found, most + taken)))
 }
 
 fn amount(words: &[Word], names: &str, argument: &'static str) -> Option<Clause> {
@@ -184,11 +231,7 @@ fn amount(words: &[Word], names: &str, argument: &'static str) -> Option<Clause>
 fn tags(words: &[Word]) -> Option<Clause> {
     words.first()?.is("tag tags tagged labelled").then_some(())?;
     let links = 1 + words[1..].iter().take_while(|word| word.is("as with is are to")).count();
-    let mut end = links + words[links..].iter().take_while(|word| !word.is(HEADS)).count();
-    // "tagged a, b and every hour": the last "and" joins clauses.
-    if end < words.len() && words[end - 1].is("and") {
-        end -= 1;
-    }
+    let end = links + list_end(&words[links..]);
     if end == links {
         return Some(Err("Which tags? For example: tagged prod, db.".to_owned()));
     }

@@ -1,12 +1,14 @@
 //! Commands that ask for a change: each becomes the tool calls that propose it.
 
 use jiff::Timestamp;
+use serde_json::{Map, Value};
 
 use super::clauses::Unread;
+use super::edits::Field;
 use super::intent::Call;
 use super::moments::{self, End};
 use super::phrase::{self, Word};
-use super::{clauses, edits};
+use super::{alerts, clauses, durations, edits};
 
 /// The calls that a command means, or the sentence that asks for what is missing.
 pub type Command = Result<Vec<Call>, String>;
@@ -70,22 +72,31 @@ pub fn read(words: &[Word], now: Timestamp) -> Option<Command> {
     if makes_new {
         return Some(create(&rest[1..]));
     }
+    if let Some(command) = undo(words).or_else(|| alerts::command(words)) {
+        return Some(command.and_then(complete));
+    }
     let key_asked = rest.iter().any(|word| word.is("key url"));
     Some(match verb(first)? {
         // "new ping url for X", "change the ping key of X" are rotations under another verb.
         Verb::Create | Verb::Change if key_asked && !first.is("create") && names_key(rest) => rotate(rest),
         Verb::Create => create(rest),
-        Verb::Rename => edits::rename(rest),
-        Verb::Change => edits::change(rest),
-        Verb::Tag => edits::tag(rest),
-        Verb::Untag => edits::untag(rest),
-        Verb::Describe => edits::describe(rest),
+        Verb::Rename => edits::rename(rest).and_then(complete),
+        Verb::Change => edits::change(rest).and_then(complete),
+        Verb::Tag => edits::tag(rest).and_then(complete),
+        Verb::Untag => alerts::remove(Field::Tags, rest).and_then(complete),
+        Verb::Describe => edits::describe(rest).and_then(complete),
         Verb::Pause => pause(rest, now),
         Verb::Resume => each("resume_check", rest),
         Verb::Delete => delete(rest),
         Verb::Rotate if key_asked || first.is("rotate") => rotate(rest),
         Verb::Rotate => return None,
     })
+}
+
+/// A call that lacks the check asks for it: a command is never about what was spoken of before.
+fn complete(calls: Vec<Call>) -> Command {
+    let lacks = |call: &Call| call.tool == "update_check" && !call.arguments.contains_key("check");
+    if calls.iter().any(lacks) { Err(phrase::WHICH.to_owned()) } else { Ok(calls) }
 }
 
 fn names_key(words: &[Word]) -> bool {
@@ -99,6 +110,13 @@ fn create(words: &[Word]) -> Command {
     const EXAMPLE: &str = "For example: create \"nightly backup\" every 5 minutes.";
     let noise = words.iter().take_while(|word| word.is(NOISE) && word.text == word.key).count();
     let words = &words[noise..];
+    let adds_to = words.iter().position(|word| word.is("to")).map(|at| phrase::skip(&words[at + 1..], "the"));
+    if adds_to.is_some_and(|rest| rest.first().is_some_and(|word| word.is("channel channels alerts"))) {
+        return Err(alerts::whole_list());
+    }
+    if words.first().is_some_and(|word| word.is("channel channels")) {
+        return Err(alerts::OF_CHANNELS.to_owned());
+    }
     if words.first().is_some_and(|word| word.is("tag tags description grace")) {
         return Err("To edit a check, say for example: tag \"nightly backup\" with prod, db. \
                     New tags take the place of the old ones."
@@ -108,6 +126,7 @@ fn create(words: &[Word]) -> Command {
         return Err(format!("What should the check be called, and how often must it ping? {EXAMPLE}"));
     }
     let (name, arguments) = name_and_clauses(words)?;
+    let name = phrase::name(name)?;
     if !arguments.contains_key("period_seconds") && !arguments.contains_key("cron") {
         return Err(format!(
             "How often must “{}” ping? Please say it in one message. {EXAMPLE} \
@@ -117,34 +136,41 @@ fn create(words: &[Word]) -> Command {
     }
     let mut call = Call::new("create_check").with("name", name);
     call.arguments.extend(arguments);
+    clauses::in_utc_unless_said(&mut call);
     Ok(vec![call])
 }
 
 /// Parts "X every 5 minutes …" where what follows the name reads as clauses to the end, so that a name may hold
 /// words such as "daily". A quoted name ends with its quote.
-pub fn name_and_clauses(words: &[Word]) -> Result<(String, serde_json::Map<String, serde_json::Value>), String> {
+pub fn name_and_clauses<'w, 'a>(words: &'w [Word<'a>]) -> Result<(&'w [Word<'a>], Map<String, Value>), String> {
     let called = words.iter().take_while(|word| word.is("called named check")).count();
     let words = if called < words.len() { &words[called..] } else { words };
     if let [first, rest @ ..] = words
         && first.quoted
     {
         let noise = rest.iter().take_while(|word| word.is("check to that which runs pings running")).count();
-        return Ok((first.text.to_owned(), clauses::read(&rest[noise..])?));
+        return Ok((&words[..1], clauses::read(&rest[noise..])?));
     }
     let mut refusal = None;
+    // "X every 5 minutes and more every 2 hours": what lies between two schedules is no part of a name.
+    let holds_schedule = |at: usize| {
+        let schedule = |from: usize| matches!(clauses::schedule(&words[from..at]), Some(Ok((_, taken))) if taken > 1);
+        (1..at).any(schedule)
+    };
     for at in 1..words.len() {
         match clauses::read(&words[at..]) {
-            Ok(arguments) => return Ok((phrase::name(without_relative(&words[..at]))?, arguments)),
+            Ok(_) if holds_schedule(at) => break,
+            Ok(arguments) => return Ok((without_relative(&words[..at]), arguments)),
             Err(Unread::Twice(sentence)) => return Err(sentence),
             Err(Unread::NotUnderstood(sentence)) => {
-                let begins_clause = words[at].is(clauses::HEADS) && !words[at].is("with");
+                let begins_clause = clauses::is_head(&words[at]) && !words[at].is("with");
                 refusal = refusal.or(begins_clause.then_some(sentence));
             }
         }
     }
     match refusal {
         Some(sentence) => Err(format!("{sentence} If that belongs to the name, put the name in quotes.")),
-        None => Ok((phrase::name(words)?, serde_json::Map::new())),
+        None => Ok((words, Map::new())),
     }
 }
 
@@ -212,9 +238,18 @@ fn delete(words: &[Word]) -> Command {
     let start = words.iter().take_while(|word| word.is("the a all any")).count();
     if let Some(part) = words.get(start)
         && words.len() > start + 1
-        && part.is("tag tags grace description period schedule pause key url ping checks")
+        && part.is("tag tags grace description period schedule pause key url ping checks channel channels reminder \
+                 reminders runtime max maximum")
     {
-        return if part.is("tags") { edits::untag(&words[start + 1..]) } else { Err(clauses::not_understood(words)) };
+        if part.is("channel channels") && !words[start + 1].is("of for from") {
+            return Err(alerts::OF_CHANNELS.to_owned());
+        }
+        let Some((field, used)) = edits::field(&words[start..]).filter(|_| !part.is("tag channel")) else {
+            return Err(clauses::not_understood(words));
+        };
+        return alerts::remove(field, &words[start + used..])
+            .map_err(|_| clauses::not_understood(words))
+            .and_then(complete);
     }
     if words.first().is_some_and(|word| word.is("all everything every")) {
         return Err("I propose deletions only for checks that are named, at most 5 in one message. \
@@ -246,5 +281,34 @@ fn rotate(words: &[Word]) -> Command {
     } else {
         &words[..words.len() - words.iter().rev().take_while(|word| word.is(KEY)).count()]
     };
-    Ok(vec![Call::new("rotate_ping_key").with("check", edits::owner(name)?)])
+    let name = edits::owner(name)?.ok_or_else(|| phrase::WHICH.to_owned())?;
+    Ok(vec![Call::new("rotate_ping_key").with("check", name)])
+}
+
+/// "undo", "undo that", "undo action 3", "revert the last change", "take it back".
+fn undo(words: &[Word]) -> Option<Command> {
+    const LAST: &str = "that this last latest previous recent";
+    const WHAT: &str = "the my it change action edit number no back";
+    let (first, rest) = words.split_first()?;
+    let rest = match first.key.as_str() {
+        "undo" | "revert" | "rollback" => rest,
+        "roll" | "take" if rest.iter().any(|word| word.is("back")) => rest,
+        _ => return None,
+    };
+    let is_one = |at: usize| rest[at].is("one") && at > 0 && rest[at - 1].is(LAST);
+    let left = rest.iter().enumerate().filter(|(at, word)| !word.is(WHAT) && !word.is(LAST) && !is_one(*at));
+    let mut left = left.map(|(_, word)| word);
+    let number = left.next().map(|word| match word.key.trim_start_matches('#') {
+        "a" | "an" => None,
+        key => durations::number(key),
+    });
+    Some(match (number, left.next()) {
+        (None, _) => Ok(vec![Call::new("undo_action")]),
+        (Some(Some(number)), None) => Ok(vec![Call::new("undo_action").with("number", number)]),
+        _ => Err(format!(
+            "{} I undo the last change (undo) or an action by its number (undo action 3); or ask for the opposite, for \
+             example: resume \"nightly backup\".",
+            clauses::not_understood(words)
+        )),
+    })
 }

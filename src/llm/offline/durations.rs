@@ -48,7 +48,8 @@ fn glued(key: &str) -> Option<u64> {
     (total > 0 || !key.is_empty()).then_some(total)
 }
 
-fn number(key: &str) -> Option<u64> {
+/// A number in digits or, for those that people write out, in words; an article is one.
+pub fn number(key: &str) -> Option<u64> {
     const WORDS: &[&str] =
         &["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
     match key {

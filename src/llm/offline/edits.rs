@@ -1,24 +1,38 @@
 //! Commands that edit a check: rename, tag, describe, and "change this of that to …".
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::commands::{self, Command};
 use super::intent::Call;
 use super::phrase::{self, Word};
-use super::{clauses, durations};
+use super::{alerts, clauses, durations, moments};
 
 /// What of a check "change … of X to …" names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Field {
+pub enum Field {
+    /// Its name.
     Name,
+    /// Its tags.
     Tags,
+    /// Its description.
     Description,
+    /// When it must ping.
     Schedule,
+    /// The zone of its clock times.
+    Zone,
+    /// How late a ping may be.
     Grace,
+    /// How long a run may take.
+    Runtime,
+    /// Who is told.
+    Channels,
+    /// How often they are told again.
+    Reminder,
 }
 
-fn update(name: String, changes: Map<String, Value>) -> Vec<Call> {
-    let mut call = Call::new("update_check").with("check", name);
+/// The call that edits a check; it names none if `check` is nothing.
+pub fn update(check: Option<String>, changes: Map<String, Value>) -> Vec<Call> {
+    let mut call = Call::about("update_check", check);
     call.arguments.extend(changes);
     vec![call]
 }
@@ -27,38 +41,37 @@ fn update(name: String, changes: Map<String, Value>) -> Vec<Call> {
 pub fn rename(words: &[Word]) -> Command {
     let (check, name) =
         parted(words, "to into as -> →").ok_or_else(|| example("rename \"old name\" to \"new name\""))?;
-    Ok(vec![Call::new("update_check").with("check", phrase::name(check)?).with("name", phrase::written(name))])
+    Ok(update(phrase::subject(check)?, one("name", phrase::written(name))))
 }
 
 /// "tag X with a, b".
 pub fn tag(words: &[Word]) -> Command {
     let (check, tags) = parted(words, "with as").ok_or_else(|| example("tag \"nightly backup\" with prod, db"))?;
-    Ok(vec![Call::new("update_check").with("check", phrase::name(check)?).with("tags", phrase::tags(tags))])
-}
-
-/// "untag X"; also what follows in "remove the tags of X".
-pub fn untag(words: &[Word]) -> Command {
-    let links = words.iter().take_while(|word| word.is("of from on for")).count();
-    Ok(vec![Call::new("update_check").with("check", phrase::name(&words[links..])?).with("tags", json!([]))])
+    Ok(update(phrase::subject(check)?, one("tags", phrase::tags(tags))))
 }
 
 /// "describe X as \"…\"".
 pub fn describe(words: &[Word]) -> Command {
     let (check, text) =
         parted(words, "as with").ok_or_else(|| example("describe \"nightly backup\" as \"dumps the database\""))?;
-    Ok(vec![Call::new("update_check").with("check", phrase::name(check)?).with("description", phrase::written(text))])
+    Ok(update(phrase::subject(check)?, one("description", phrase::written(text))))
 }
 
 /// "set the grace of X to 10 minutes", "set X to every 10 minutes", "make X hourly", "give X 10 minutes grace".
 pub fn change(words: &[Word]) -> Command {
-    let article = words.iter().take_while(|word| word.is("the a my")).count();
+    let article = words.iter().take_while(|word| word.is("the a my its")).count();
     if let Some((field, used)) = field(&words[article..])
-        && let rest = &words[article + used..]
-        && rest.first().is_some_and(|word| word.is("of for on"))
+        && let Some((link, rest)) = words[article + used..].split_first()
     {
-        return set(field, &rest[1..]);
+        if link.is("of for on") {
+            return set(field, rest);
+        }
+        // "set its grace to 10 minutes", "grace to 10 minutes": of the check that "it" is.
+        if link.is(TO) {
+            return Ok(update(None, value(field, rest)?));
+        }
     }
-    let tos = words.iter().enumerate().filter(|(_, word)| word.is("to")).map(|(at, _)| at);
+    let tos = words.iter().enumerate().filter(|(_, word)| word.is(TO)).map(|(at, _)| at);
     for at in tos {
         let (before, after) = (&words[..at], &words[at + 1..]);
         // "X grace to …", "X's grace period to …": the field stands last before "to".
@@ -73,7 +86,7 @@ pub fn change(words: &[Word]) -> Command {
         if let Ok(changes) = clauses::read(after)
             && !changes.is_empty()
         {
-            return Ok(update(phrase::name(without_old_value(before))?, changes));
+            return Ok(update(phrase::subject(without_old_value(before))?, changes));
         }
         if durations::read(after).is_some_and(|(_, taken)| taken == after.len()) {
             let (name, length) = (phrase::excerpt(phrase::written(before)), phrase::written(after));
@@ -83,6 +96,8 @@ pub fn change(words: &[Word]) -> Command {
         }
     }
     let (name, changes) = commands::name_and_clauses(words)?;
+    // "make X run every 2 hours".
+    let name = phrase::subject(phrase::trim_end(name, |word| word.is("run ping")))?;
     if changes.is_empty() {
         return Err(format!(
             "{} {}",
@@ -107,27 +122,39 @@ fn set(field: Field, words: &[Word]) -> Command {
     if matches!(field, Field::Name | Field::Tags | Field::Description) {
         let (check, text) = parted(words, "to as")
             .ok_or_else(|| example("set name of \"old name\" to \"new name\", with both in quotes"))?;
-        return Ok(update(phrase::name(check)?, value(field, text)?));
+        return Ok(update(phrase::subject(check)?, value(field, text)?));
     }
     // A name may hold a "to": the value decides which one parts them.
     let mut refusal = example("set grace of \"nightly backup\" to 10 minutes");
-    for at in (1..words.len()).rev().filter(|at| words[*at].is("to =")) {
+    for at in (1..words.len()).rev().filter(|at| words[*at].is("=") || words[*at].is(TO)) {
         match value(field, &words[at + 1..]) {
-            Ok(changes) => return Ok(update(phrase::name(&words[..at])?, changes)),
+            Ok(changes) => return Ok(update(phrase::subject(&words[..at])?, changes)),
             Err(sentence) => refusal = sentence,
         }
     }
     Err(refusal)
 }
 
-fn field(words: &[Word]) -> Option<(Field, usize)> {
+/// What stands before a new value; "was" and "were" do in suppositions.
+const TO: &str = "to was were be";
+
+/// The field that `words` begin with, and how many words name it.
+pub fn field(words: &[Word]) -> Option<(Field, usize)> {
     let first = words.first()?;
+    if first.is("max maximum longest") {
+        return words.get(1)?.is("runtime run duration").then_some((Field::Runtime, 2));
+    }
     let (field, tail): (_, &str) = match first.key.as_str() {
         "name" | "title" => (Field::Name, ""),
         "tag" | "tags" => (Field::Tags, ""),
         "description" => (Field::Description, ""),
         "period" | "schedule" | "interval" | "frequency" => (Field::Schedule, ""),
         "grace" => (Field::Grace, "period time"),
+        "timezone" | "zone" => (Field::Zone, ""),
+        "time" if words.get(1)?.is("zone") => (Field::Zone, "zone"),
+        "runtime" => (Field::Runtime, ""),
+        "channel" | "channels" => (Field::Channels, ""),
+        "reminder" | "reminders" => (Field::Reminder, "interval"),
         _ => return None,
     };
     Some((field, 1 + usize::from(words.get(1).is_some_and(|word| word.is(tail)))))
@@ -140,6 +167,18 @@ fn value(field: Field, words: &[Word]) -> Result<Map<String, Value>, String> {
         Field::Name => return Ok(one("name", phrase::written(words))),
         Field::Tags => return Ok(one("tags", phrase::tags(words))),
         Field::Description => return Ok(one("description", phrase::written(words))),
+        Field::Zone => {
+            let (zone, _) = moments::zone(words)?.filter(|(_, taken)| *taken == words.len()).ok_or_else(unreadable)?;
+            return Ok(one("timezone", moments::zone_name(&zone)));
+        }
+        Field::Channels => return Ok(one("channels", alerts::named(words)?)),
+        Field::Reminder if alerts::is_none(words) => return Ok(one("reminder_seconds", Value::Null)),
+        Field::Runtime if alerts::is_none(words) => return Ok(one("max_runtime_seconds", Value::Null)),
+        Field::Reminder => {
+            let length = alerts::whole_interval(words).ok_or_else(unreadable)?;
+            return Ok(one("reminder_seconds", length));
+        }
+        Field::Runtime => "max_runtime_seconds",
         Field::Schedule if clauses::schedule(words).is_some() => return Ok(clauses::read(words)?),
         Field::Schedule => "period_seconds",
         Field::Grace => "grace_seconds",
@@ -158,12 +197,13 @@ fn one(argument: &str, value: impl Into<Value>) -> Map<String, Value> {
     Map::from_iter([(argument.to_owned(), value.into())])
 }
 
-/// A name that may stand in the possessive: "nightly's".
-pub fn owner(words: &[Word]) -> Result<String, String> {
-    let name = phrase::name(words)?;
+/// A check whose name may stand in the possessive: "nightly's"; nothing if it is "it" or none.
+pub fn owner(words: &[Word]) -> Result<Option<String>, String> {
     let quoted = words.last().is_some_and(|word| word.quoted);
-    let bare = name.strip_suffix("'s").or_else(|| name.strip_suffix("’s")).filter(|_| !quoted);
-    Ok(bare.map_or_else(|| name.clone(), str::to_owned))
+    Ok(phrase::subject(words)?.map(|name| {
+        let bare = name.strip_suffix("'s").or_else(|| name.strip_suffix("’s")).filter(|_| !quoted);
+        bare.map_or_else(|| name.clone(), str::to_owned)
+    }))
 }
 
 /// Parts "X to Y". Which "to" is meant is plain if there is one, or if quotes stand on a side of it.
@@ -185,6 +225,7 @@ fn parted<'w, 'a>(words: &'w [Word<'a>], links: &str) -> Option<(&'w [Word<'a>],
     Some((&words[..at], &words[at + 1..]))
 }
 
-fn example(command: &str) -> String {
+/// A command as it could be said.
+pub fn example(command: &str) -> String {
     format!("For example: {command}. Names that hold several words are safest in quotes.")
 }

@@ -83,27 +83,35 @@ pub fn read(words: &[Word]) -> Option<Intent> {
         return Some(Intent::Thanks);
     }
     let is_number = |word: &Word| word.key.chars().all(|c| c.is_ascii_digit() || c == '#') && !word.quoted;
-    let numbered = words.len() == 2 && first("confirm cancel approve reject") && is_number(&words[1]);
+    let numbered = first("confirm cancel approve reject")
+        && words.last().is_some_and(is_number)
+        && words[1..words.len() - 1].iter().all(|word| word.is("action number"));
     (numbered || (only(CONSENT) && !first("please all it") && !only("i do"))).then_some(Intent::Consent)
 }
 
 /// The words without what only makes them polite; at least one stays.
 pub fn strip<'w, 'a>(mut words: &'w [Word<'a>]) -> &'w [Word<'a>] {
-    while let Some(count) = LEADS.iter().find_map(|lead| leads(words, lead)).filter(|count| *count < words.len()) {
+    // "also tell ops" asks for more than "tell ops".
+    let means_more =
+        |words: &[Word]| matches!(words, [also, tell, ..] if also.is("also") && tell.is("tell notify alert email"));
+    while let Some(count) = LEADS.iter().find_map(|lead| leads(words, lead)).filter(|count| *count < words.len())
+        && !means_more(words)
+    {
         words = &words[count..];
     }
     while let Some(count) = TAILS.iter().find_map(|tail| trails(words, tail)).filter(|count| *count < words.len()) {
         words = &words[..words.len() - count];
     }
-    // "tell me why …": the question is what follows.
+    // "tell me why …", "explain why …": the question is what follows.
     match words {
-        [tell, me, rest @ ..] if tell.is("tell") && me.is("me") && begins_question(rest) => rest,
+        [tell, me, rest @ ..] if tell.is("tell show") && me.is("me us") && begins_question(rest) => rest,
+        [explain, rest @ ..] if explain.is("explain") && begins_question(rest) => rest,
         _ => words,
     }
 }
 
 fn begins_question(words: &[Word]) -> bool {
-    words.first().is_some_and(|word| word.is("why how what which when if whether"))
+    words.first().is_some_and(|word| word.is("why how what which when who whom if whether"))
 }
 
 /// How many words `sentence` has, if `words` begin with it.

@@ -3,20 +3,30 @@
 //! It keeps nothing: every answer follows from the request alone, read newest message first. A person's message
 //! becomes tool calls or an answer; tool results become sentences.
 
+mod alerts;
 mod answers;
 mod clauses;
 mod commands;
+mod context;
 mod durations;
 mod edits;
+mod forecasts;
 mod intent;
+mod lists;
 mod manners;
 mod moments;
+mod notices;
 mod phrase;
 mod product;
 mod questions;
+mod reasons;
 mod reports;
+mod spans;
+mod suppositions;
 #[cfg(test)]
 mod tests;
+mod told;
+mod uptimes;
 
 use std::fmt;
 use std::sync::Arc;
@@ -57,14 +67,17 @@ const SIGN_IN: &str = "That needs you to be signed in, and nothing has been done
     another. Then ask me again. Until then I can answer questions about Flatline.";
 
 const COMMANDS: &str = "\
-- list · what is down · what is late · list checks tagged prod
-- how is \"nightly backup\" · why is \"nightly backup\" down · when is \"nightly backup\" due
-- create \"nightly backup\" every 5 minutes with grace 10 minutes tagged prod
+- list · what is down · what is late · list checks tagged prod · what was rejected by the floor
+- how is \"nightly backup\" · why is \"nightly backup\" down · who was told about \"nightly backup\"
+- when is the next run of \"nightly backup\" · uptime of \"nightly backup\" this month · outages of \"nightly backup\"
+- what if \"nightly backup\" ran every 2 hours · when would cron \"*/5 * * * *\" in Europe/Berlin run
+- create \"nightly backup\" every 5 minutes with grace 10 minutes tagged prod and tell ops
 - create \"report\" daily at 02:30 Europe/Berlin · hourly · weekly · cron \"*/5 * * * *\" in Europe/Berlin
 - rename \"report\" to \"daily report\" · tag \"report\" with prod, db · describe \"report\" as \"…\"
 - set grace of \"report\" to 10 minutes · set \"report\" to every 10 minutes
+- set channels of \"report\" to ops, dev · alert after 3 failures for \"report\" · remind me about \"report\" every 2 hours
 - pause \"report\" for 2 hours · pause \"report\" until tomorrow 9:00 · pause all tagged prod · resume \"report\"
-- rotate the ping key of \"report\" · delete \"report\"
+- rotate the ping key of \"report\" · delete \"report\" · undo · undo action 3
 - my limits · help";
 
 impl Offline {
@@ -81,17 +94,24 @@ impl Offline {
         let intent = intent::read(question.unwrap_or("hello"), (self.now)());
         let answered = last_results(&request.messages);
         if !answered.is_empty() {
-            let aspect = if let Intent::Inspect(_, aspect) = intent { aspect } else { Aspect::Status };
-            return Reply::Say(answers::render(&answered, aspect, (self.now)()));
+            let aspect = if let Intent::Read(_, aspect) = intent { aspect } else { Aspect::Status };
+            return match context::follow_up(&answered, aspect) {
+                calls if calls.is_empty() => Reply::Say(answers::render(&answered, aspect, (self.now)())),
+                calls => Reply::Call(calls),
+            };
         }
         let text = question.unwrap_or_default();
         // No tools: nobody is signed in.
-        if request.tools.is_empty() { Reply::Say(self.to_visitor(text, intent)) } else { self.to_user(text, intent) }
+        if request.tools.is_empty() {
+            Reply::Say(self.to_visitor(text, intent))
+        } else {
+            self.to_user(text, context::complete(intent, &request.messages))
+        }
     }
 
     fn to_user(&self, text: &str, intent: Intent) -> Reply {
         match intent {
-            Intent::List(call) | Intent::Inspect(call, _) => Reply::Call(vec![call]),
+            Intent::Read(call, _) => Reply::Call(vec![call]),
             Intent::Account { .. } => Reply::Call(vec![Call::new("get_account")]),
             Intent::Propose(calls) => Reply::Call(calls),
             Intent::Unclear(sentence) => Reply::Say(format!("{sentence}\n\nNothing has changed.")),
@@ -115,14 +135,14 @@ impl Offline {
     fn to_visitor(&self, text: &str, intent: Intent) -> String {
         match intent {
             // "how is grace counted" reads like a question about a check called "grace counted".
-            Intent::Inspect(call, _) => {
+            Intent::Read(call, _) if call.tool == "get_check" => {
                 let name = call.arguments.get("check").and_then(serde_json::Value::as_str).unwrap_or_default();
                 let general = self.product.names_topic(name).then(|| self.product.answer(text)).flatten();
                 general.unwrap_or(SIGN_IN).to_owned()
             }
             Intent::Account { personal: false } => self.product.answer(text).unwrap_or(SIGN_IN).to_owned(),
             Intent::Account { personal: true }
-            | Intent::List(_)
+            | Intent::Read(..)
             | Intent::Propose(_)
             | Intent::Unclear(_)
             | Intent::Consent => SIGN_IN.to_owned(),

@@ -150,6 +150,18 @@ fn until(words: &[Word], now: Timestamp) -> Option<Timestamp> {
     Some(moment)
 }
 
+/// A day that is not to come: a date, yesterday, the last Monday.
+pub fn past_day(key: &str, today: Date) -> Option<Date> {
+    match key {
+        "yesterday" => today.checked_sub(1.day()).ok(),
+        "tomorrow" => None,
+        _ => match weekday(key) {
+            Some(weekday) => today.nth_weekday(-1, weekday).ok(),
+            None => day(key, today).filter(|day| *day <= today),
+        },
+    }
+}
+
 fn day(key: &str, today: Date) -> Option<Date> {
     match key {
         "today" => Some(today),
@@ -169,9 +181,23 @@ fn whole_second(at: Timestamp) -> Option<Timestamp> {
 
 /// A stored time in words: "2026-07-05 02:30 UTC (3 hours ago)". What does not read as a time is shown as it is.
 pub fn say(stored: &str, now: Timestamp) -> String {
+    say_in(stored, None, now)
+}
+
+/// The same on the clock of a zone, if it is one that is not UTC: "2026-07-05 04:30 Europe/Berlin (02:30 UTC, 3 hours
+/// ago)".
+pub fn say_in(stored: &str, zone: Option<&str>, now: Timestamp) -> String {
     let Ok(at) = stored.parse::<Timestamp>() else { return stored.to_owned() };
     let apart = u64::try_from(at.duration_since(now).as_secs().abs()).unwrap_or_default();
     let roughly = durations::say_roughly(apart);
     let relation = if at > now { format!("in {roughly}") } else { format!("{roughly} ago") };
-    format!("{} UTC ({relation})", at.strftime("%Y-%m-%d %H:%M"))
+    let utc = at.to_zoned_datetime(TimeZone::UTC);
+    let there = zone.and_then(|name| Some((name, at.to_zoned_datetime(TimeZone::get(name).ok()?))));
+    match there.filter(|(_, local)| local.datetime() != utc.datetime()) {
+        Some((name, local)) => {
+            let format = if local.date() == utc.date() { "%H:%M" } else { "%Y-%m-%d %H:%M" };
+            format!("{} {name} ({} UTC, {relation})", local.strftime("%Y-%m-%d %H:%M"), utc.strftime(format))
+        }
+        None => format!("{} UTC ({relation})", utc.strftime("%Y-%m-%d %H:%M")),
+    }
 }

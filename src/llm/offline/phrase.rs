@@ -19,6 +19,11 @@ pub struct Word<'a> {
 }
 
 impl Word<'_> {
+    /// Whether a question mark follows.
+    pub fn ends_question(&self) -> bool {
+        self.source[self.start..self.end].ends_with('?')
+    }
+
     /// Whether the word is one of `keys`, given apart by spaces.
     pub fn is(&self, keys: &str) -> bool {
         keys.split_ascii_whitespace().any(|key| key == self.key)
@@ -108,22 +113,45 @@ pub fn name_span<'w, 'a>(mut words: &'w [Word<'a>]) -> &'w [Word<'a>] {
     words
 }
 
+/// The sentence that asks for a check's name.
+pub const WHICH: &str =
+    "Which check? Please name it in the same message, in quotes if its name has several words: \"nightly backup\".";
+
 /// The one check that these words name, or the sentence that asks for it.
 pub fn name(words: &[Word]) -> Result<String, String> {
-    let span = name_span(words);
-    let nothing = match span {
-        [] => true,
-        [one] => one.is("it this that them one check checks the a all everything"),
-        _ => false,
-    };
-    if nothing {
-        return Err(
-            "Which check? I read each message on its own, so please name the check, in quotes if its name has \
-                    several words: \"nightly backup\"."
-                .to_owned(),
-        );
+    subject(words)?.ok_or_else(|| WHICH.to_owned())
+}
+
+/// The one check that these words name; nothing if they are "it", or none. More than one is not to be had.
+pub fn subject(words: &[Word]) -> Result<Option<String>, String> {
+    match name_span(words) {
+        [] => Ok(None),
+        [one] if one.is("it its this that one check the a") => Ok(None),
+        [one] if one.is("them they checks all everything") => Err(WHICH.to_owned()),
+        [all, .., last] if all.is("all every") && last.is("checks jobs") => Err(WHICH.to_owned()),
+        span => Ok(Some(written(span).to_owned())),
     }
-    Ok(written(span).to_owned())
+}
+
+/// Words that ask for no particular check: "a check", "any job".
+pub fn is_any(words: &[Word]) -> bool {
+    words.first().is_some_and(|first| first.is("a an any each every"))
+}
+
+/// The words without those at the start that are among `keys`.
+pub fn skip<'w, 'a>(words: &'w [Word<'a>], keys: &str) -> &'w [Word<'a>] {
+    &words[words.iter().take_while(|word| word.is(keys)).count()..]
+}
+
+/// The words without those at the end that fit; at least one stays, for it must be the name.
+pub fn trim_end<'w, 'a>(mut words: &'w [Word<'a>], fits: impl Fn(&Word) -> bool) -> &'w [Word<'a>] {
+    while let [rest @ .., last] = words
+        && !rest.is_empty()
+        && fits(last)
+    {
+        words = rest;
+    }
+    words
 }
 
 /// The checks that these words name. Several are told apart by commas, or each stands in quotes;

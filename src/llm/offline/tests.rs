@@ -9,9 +9,14 @@ use serde_json::{Value, json};
 use super::Offline;
 use crate::llm::{ChatModel, Delta, Finish, Message, ModelRequest, ToolCall, ToolSpec};
 
+mod alerts;
+mod context;
 mod edge;
+mod inquiries;
 mod phrases;
+mod records;
 mod results;
+mod table;
 mod visitors;
 
 /// A Monday.
@@ -21,6 +26,9 @@ const TOOLS: &[&str] = &[
     "list_checks",
     "get_check",
     "get_account",
+    "get_uptime",
+    "preview_change",
+    "preview_schedule",
     "create_check",
     "update_check",
     "pause_check",
@@ -28,6 +36,7 @@ const TOOLS: &[&str] = &[
     "pause_checks",
     "delete_check",
     "rotate_ping_key",
+    "undo_action",
 ];
 
 /// What came out of one answer.
@@ -69,6 +78,19 @@ fn ask(messages: Vec<Message>, signed_in: bool) -> Answer {
 /// Asks as a signed-in user.
 fn user(text: &str) -> Answer {
     ask(vec![Message::User(text.to_owned())], true)
+}
+
+/// The calls that a phrase becomes: each tool with its arguments.
+fn calls(text: &str) -> Value {
+    user(text).calls.into_iter().map(|call| json!([call.name, call.arguments])).collect()
+}
+
+/// That each phrase becomes one call of that tool with those arguments.
+#[track_caller]
+fn check(table: &[(&str, &str, Value)]) {
+    for (phrase, tool, arguments) in table {
+        assert_eq!(calls(phrase), json!([[tool, arguments]]), "{phrase}");
+    }
 }
 
 /// The text for a signed-in user; fails if tools were called.

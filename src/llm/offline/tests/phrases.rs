@@ -1,19 +1,8 @@
 //! Phrases and the calls that they become.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::{said, user};
-
-fn calls(text: &str) -> Value {
-    user(text).calls.into_iter().map(|call| json!([call.name, call.arguments])).collect()
-}
-
-#[track_caller]
-fn check(table: &[(&str, &str, Value)]) {
-    for (phrase, tool, arguments) in table {
-        assert_eq!(calls(phrase), json!([[tool, arguments]]), "{phrase}");
-    }
-}
+use super::{calls, check, said};
 
 #[test]
 fn lists_and_accounts() {

@@ -58,6 +58,9 @@ fn errors_are_passed_on() {
     let limit = json!({"error": {"code": "check_limit_reached", "message": "Your plan allows 20 checks."}});
     assert_eq!(told("create X hourly", &[limit]), "Your plan allows 20 checks.\n\nNothing has changed.");
     let missing = json!({"error": {"code": "check_not_found", "message": "There is no check “the X”."}});
+    // The chat tells the model no codes.
+    let refused = json!({"error": {"code": "refused", "message": "There is no check \"the X\"."}});
+    assert!(told("how is the X", &[refused]).contains("I match names exactly"));
     let text = told("how is the X", std::slice::from_ref(&missing));
     assert!(text.starts_with("There is no check “the X”.") && text.contains("I match names exactly"), "{text}");
     assert!(told("pause the X", &[missing]).ends_with("Nothing has changed."));
@@ -161,6 +164,11 @@ fn one_check_and_its_times() {
          - Tags: prod, db\n\
          - Description: dumps the database"
     );
+    for (period, words) in [(3_600, "every hour,"), (86_400, "every day,"), (129_600, "every 1 day 12 hours,")] {
+        let mut other = result.clone();
+        other["check"]["period_seconds"] = period.into();
+        assert!(told("how is nightly", &[other]).contains(words), "{period}");
+    }
     let times = told("when is nightly due", &[result]);
     assert!(times.contains("Next ping due: 2026-07-06 13:00 UTC") && !times.contains("Tags"), "{times}");
 }

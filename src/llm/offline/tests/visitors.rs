@@ -19,7 +19,7 @@ fn questions_are_answered_from_the_product_text() {
         ("why do I get a 429?", "Each plan has a floor"),
         ("what is a grace period", "**grace**"),
         ("how is grace counted", "**grace**"),
-        ("can I use cron schedules?", "at the times of a **cron** expression"),
+        ("can I use cron schedules?", "read as Debian's cron reads them"),
         ("what does late mean?", "the grace is still running"),
         ("which states are there", "**paused**"),
         ("what plans are there?", "**business**"),
@@ -58,6 +58,11 @@ fn changes_and_account_data_need_signing_in() {
         "who am I",
         "confirm 3",
         "yes",
+        "undo",
+        "uptime of nightly-backup",
+        "who was told about nightly-backup?",
+        "what happens if I set grace of nightly-backup to 10 minutes?",
+        "tell ops about nightly-backup",
     ] {
         let text = visitor(phrase);
         assert!(text.starts_with("That needs you to be signed in, and nothing has been done."), "{phrase}: {text}");
