@@ -17,9 +17,9 @@ use crate::clock::Millis;
 use crate::http::{AppState, Problem, User};
 
 /// The span unless another one is asked for.
-const USUAL: Duration = Duration::from_hours(24 * USUAL_DAYS as u64);
+const USUAL: Duration = Duration::from_hours(24 * USUAL_DAYS);
 /// How far back a span may reach.
-const FURTHEST: Duration = Duration::from_hours(24 * MAX_DAYS as u64);
+const FURTHEST: Duration = Duration::from_hours(24 * MAX_DAYS);
 
 /// The route of this file.
 pub fn routes() -> OpenApiRouter<AppState> {

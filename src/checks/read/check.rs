@@ -121,7 +121,7 @@ impl NextRun {
     }
 
     fn on(at: Millis, zone: &Zone) -> Self {
-        let there = at.timestamp().to_zoned(zone.rules().clone());
+        let there = at.timestamp().to_zoned_datetime(zone.rules().clone());
         Self { at, local: Some(there.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()) }
     }
 }

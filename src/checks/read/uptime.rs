@@ -17,9 +17,9 @@ use crate::ids::UserId;
 /// More flips than this are not looked at for one answer.
 const MAX_FLIPS: u16 = 10_000;
 /// How far back a span may reach, in days. Flips are kept a little longer ([`prune`](crate::checks::prune)).
-pub const MAX_DAYS: u16 = 400;
+pub const MAX_DAYS: u64 = 400;
 /// Days of a span that names none.
-pub const USUAL_DAYS: u16 = 30;
+pub const USUAL_DAYS: u64 = 30;
 /// What a model is told of each kind: the newest.
 const SHOWN_OUTAGES: usize = 20;
 const SHOWN_GAPS: usize = 10;
@@ -43,7 +43,7 @@ pub async fn measured(db: &Db, check: &Check, span: Span) -> Result<(Uptime, Vec
 #[serde(deny_unknown_fields)]
 pub(super) struct Asked {
     check: String,
-    days: Option<u16>,
+    days: Option<u64>,
 }
 
 pub(super) async fn get(db: &Db, now: Millis, owner: &UserId, asked: Asked) -> Result<Found, CheckError> {
@@ -53,13 +53,13 @@ pub(super) async fn get(db: &Db, now: Millis, owner: &UserId, asked: Asked) -> R
         return Err(Refusal::invalid("days", message).into());
     }
     let check = resolve(db, owner, &asked.check).await?;
-    let span = Span { from: now.minus(Duration::from_hours(24) * u32::from(days)), to: now };
+    let span = Span { from: now.minus(Duration::from_hours(24 * days)), to: now };
     let (uptime, gaps) = measured(db, &check, span).await?;
     Ok(Found::own(told(&check, days, uptime, &gaps)))
 }
 
 /// What a model can read at a glance: the whole of it would fill its window.
-fn told(check: &Check, days: u16, uptime: Uptime, gaps: &[Gap]) -> Value {
+fn told(check: &Check, days: u64, uptime: Uptime, gaps: &[Gap]) -> Value {
     let Uptime { from, to, share, uptime, outages, days: all_days } = uptime;
     let is_bad = |day: &Day| day.share.down_seconds > 0 || day.share.no_data_seconds > 0;
     let bad_days: Vec<Day> = all_days.into_iter().filter(is_bad).collect();
