@@ -44,12 +44,7 @@ pub async fn propose(
 ///
 /// # Errors
 /// `too_many_open_actions`, or `chat_not_found` for a conversation that was deleted meanwhile.
-pub(super) async fn keep(
-    db: &Db,
-    clock: &SharedClock,
-    place: Place,
-    mut draft: Draft,
-) -> Result<Action, CheckError> {
+pub(super) async fn keep(db: &Db, clock: &SharedClock, place: Place, mut draft: Draft) -> Result<Action, CheckError> {
     if place.read_foreign_text {
         let warning =
             "The assistant had read text from outside (ping bodies) before it proposed this. Check it closely.";

@@ -76,7 +76,11 @@ pub(super) fn default_grace(schedule: &Schedule, now: Millis) -> Seconds {
 ///
 /// # Errors
 /// `invalid_field`, for none and for two.
-pub(super) fn one_schedule(period: Option<Seconds>, cron: Option<&Cron>, zone: Option<&Zone>) -> Result<Schedule, Refusal> {
+pub(super) fn one_schedule(
+    period: Option<Seconds>,
+    cron: Option<&Cron>,
+    zone: Option<&Zone>,
+) -> Result<Schedule, Refusal> {
     match (period, cron, zone) {
         (Some(period), None, None) => Ok(Schedule::Every(period.get())),
         (None, Some(cron), Some(zone)) => Ok(Schedule::At(Timetable { cron: cron.clone(), zone: zone.clone() })),

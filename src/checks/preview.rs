@@ -11,9 +11,7 @@ use utoipa::ToSchema;
 pub use self::alerts::Alerts;
 pub(super) use self::ends::{delete, rotate};
 pub(super) use self::pauses::{pause, pause_all, resume, resume_all};
-use self::phrases::{
-    checks_used, last_ping_words, next_runs, quoted, schedule_words, state_words, unless_empty,
-};
+use self::phrases::{checks_used, last_ping_words, next_runs, quoted, schedule_words, state_words, unless_empty};
 use super::config::Settings;
 use super::schedule::Schedule;
 use super::status::{Times, is_paused};

@@ -72,11 +72,7 @@ async fn as_left(db: &Db, owner: &UserId, id: &CheckId, version: Option<i64>) ->
     Ok(check)
 }
 
-async fn all_as_left(
-    db: &Db,
-    owner: &UserId,
-    pinned: impl Iterator<Item = &Pinned>,
-) -> Result<Vec<Check>, CheckError> {
+async fn all_as_left(db: &Db, owner: &UserId, pinned: impl Iterator<Item = &Pinned>) -> Result<Vec<Check>, CheckError> {
     let mut checks = Vec::new();
     for Pinned { id, config_version, .. } in pinned {
         checks.push(as_left(db, owner, id, Some(*config_version)).await?);

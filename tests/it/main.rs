@@ -5,6 +5,7 @@
 mod database;
 mod abort;
 mod actions;
+mod answers;
 mod approvals;
 mod asking;
 mod badges;
@@ -39,4 +40,5 @@ mod site;
 mod sweep;
 mod tiers;
 mod typed;
+mod undo;
 mod uptime;

@@ -38,11 +38,7 @@ pub(in crate::actions) async fn find_undoable(
 }
 
 /// Records which checks an action has edited, and in which version it left them.
-pub(in crate::actions) async fn insert_edits(
-    tx: &mut Tx,
-    action: &ActionId,
-    edited: &[Edited],
-) -> Result<(), DbError> {
+pub(in crate::actions) async fn insert_edits(tx: &mut Tx, action: &ActionId, edited: &[Edited]) -> Result<(), DbError> {
     let sql = "INSERT INTO action_edits (check_id, config_version, action_id) VALUES ($1, $2, $3)";
     for Edited { check, config_version } in edited {
         on_db!(tx.on(), c => sqlx::query(sql).bind(check).bind(config_version).bind(action).execute(c).await

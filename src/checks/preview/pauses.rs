@@ -1,13 +1,13 @@
 //! The cards of pauses and of their ends: what goes silent until when, and what is waited for then.
 
+use super::alerts::names;
+use super::phrases::{due_after_confirmation, pause_until_words, pause_words};
+use super::{Change, Check, Preview, Status};
 use crate::checks::effect::Pause;
 use crate::checks::status::Times;
 use crate::checks::store::channels::Channel;
 use crate::checks::tools::ProposalKind;
 use crate::checks::words::{list, moment, span};
-use super::alerts::names;
-use super::phrases::{due_after_confirmation, pause_until_words, pause_words};
-use super::{Change, Check, Preview, Status};
 use crate::clock::Millis;
 
 pub(in crate::checks) fn pause(check: &Check, told: &[Channel], until: Option<Millis>, now: Millis) -> Preview {
@@ -65,12 +65,7 @@ pub(in crate::checks) fn resume(check: &Check, now: Millis) -> Preview {
     }
 }
 
-pub(in crate::checks) fn pause_all(
-    checks: &[Check],
-    told: &[Channel],
-    until: Option<Millis>,
-    now: Millis,
-) -> Preview {
+pub(in crate::checks) fn pause_all(checks: &[Check], told: &[Channel], until: Option<Millis>, now: Millis) -> Preview {
     let after = pause_until_words(until, now);
     let changes = checks.iter().map(|check| line(check, after.clone(), now));
     Preview {

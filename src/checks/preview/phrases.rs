@@ -1,11 +1,11 @@
 //! The words that cards have in common.
 
+use super::{Change, Check};
 use crate::checks::floor::floor_seconds;
 use crate::checks::schedule::Schedule;
 use crate::checks::status::{is_paused, next_due};
 use crate::checks::store::Account;
 use crate::checks::words::{local_moment, moment, span};
-use super::{Change, Check};
 use crate::clock::Millis;
 use crate::limits::Tier;
 

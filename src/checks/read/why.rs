@@ -85,7 +85,8 @@ pub(super) async fn why(
     };
     if derived.paused {
         let until = check.paused_until;
-        let end = until.map_or_else(|| "until you resume it".to_owned(), |until| format!("until {}", moment(until, now)));
+        let end =
+            until.map_or_else(|| "until you resume it".to_owned(), |until| format!("until {}", moment(until, now)));
         let since = check.paused_at.map(|at| format!(" since {}", moment(at, now))).unwrap_or_default();
         let words = format!("It is paused{since}, {end}. Pings are noted only meanwhile.");
         let paused = Why { until, before: down.map(Box::new), ..plain("paused", "paused", words, check, last_ping) };
@@ -93,7 +94,9 @@ pub(super) async fn why(
     }
     match down {
         Some(down) => Ok(Some(down)),
-        None if is_down => Ok(Some(plain("down", "unknown", "It went down longer ago than is kept.".to_owned(), check, last_ping))),
+        None if is_down => {
+            Ok(Some(plain("down", "unknown", "It went down longer ago than is kept.".to_owned(), check, last_ping)))
+        }
         None => Ok(Some(late(db, now, check, last_ping).await?)),
     }
 }
@@ -166,7 +169,13 @@ async fn late(db: &Db, now: Millis, check: &Check, last_ping: Option<RecentPing>
     Ok(Why { since: check.due_at, due_at: check.due_at, deadline_at: check.deadline_at, outage, hints, ..why })
 }
 
-fn plain(state: &'static str, reason: &'static str, words: String, check: &Check, last_ping: Option<RecentPing>) -> Why {
+fn plain(
+    state: &'static str,
+    reason: &'static str,
+    words: String,
+    check: &Check,
+    last_ping: Option<RecentPing>,
+) -> Why {
     Why {
         state,
         reason,

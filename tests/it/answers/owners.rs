@@ -13,8 +13,11 @@ use crate::proposals::{new_check, turn};
 use crate::site::{Site, cards};
 
 /// Every read tool that is about one check.
-const ABOUT_ONE: [(ReadKind, &str); 3] =
-    [(ReadKind::GetCheck, "{}"), (ReadKind::GetUptime, r#"{"days": 7}"#), (ReadKind::PreviewChange, r#"{"grace_seconds": 700}"#)];
+const ABOUT_ONE: [(ReadKind, &str); 3] = [
+    (ReadKind::GetCheck, "{}"),
+    (ReadKind::GetUptime, r#"{"days": 7}"#),
+    (ReadKind::PreviewChange, r#"{"grace_seconds": 700}"#),
+];
 
 fn asking(arguments: &str, check: &str) -> Value {
     let mut arguments: Value = serde_json::from_str(arguments).unwrap();

@@ -72,7 +72,7 @@ on_both! {
         let nightly = asked(json!({"cron": "30 2 * * 1-5", "timezone": "europe/berlin"})).await;
         assert_eq!(nightly["words"], "Monday to Friday at 02:30 (Europe/Berlin)");
         assert_eq!((&nightly["cron"], &nightly["timezone"], &nightly["period_seconds"]), (&json!("30 2 * * 1-5"), &json!("Europe/Berlin"), &Value::Null));
-        assert_eq!((&nightly["shortest_interval_seconds"], &nightly["floor_seconds"], &nightly["tier"]), (&json!(84_600), &json!(300), &json!("free")));
+        assert_eq!((&nightly["shortest_interval_seconds"], &nightly["floor_seconds"], &nightly["tier"]), (&json!(86_400), &json!(300), &json!("free")));
         assert_eq!((&nightly["allowed"], nightly.get("reason"), nightly["next_runs"].as_array().unwrap().len()), (&json!(true), None, 5));
         assert_eq!(asked(json!({"cron": "0 9 * * *"})).await["timezone"], "UTC");
 

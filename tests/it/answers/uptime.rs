@@ -14,7 +14,8 @@ const HOUR: Duration = Duration::from_hours(1);
 /// What one read tool answers in a turn of its own.
 async fn tool(site: &Site, who: &Visitor, name: &str, arguments: Value) -> Value {
     let chunks = turn(site, who, &crate::proposals::new_id(), &[(name, arguments)]).await;
-    let found = chunks.iter().find(|chunk| chunk["type"] == "tool-output-available" || chunk["type"] == "tool-output-error");
+    let found =
+        chunks.iter().find(|chunk| chunk["type"] == "tool-output-available" || chunk["type"] == "tool-output-error");
     let found = found.unwrap();
     if found["output"].is_null() { found["errorText"].clone() } else { found["output"].clone() }
 }
