@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::propose::{Place, keep};
-use super::store::undo::{Undoable, find_edit, find_undoable};
-use super::{Action, ActionView, Outcome, Status};
+use super::store::undo::{EditRow, Undoable, find_edit, find_undoable};
+use super::{Action, ActionView, Status};
 use crate::checks::config::from_object;
-use crate::checks::draft::{Change, Preview};
+use crate::checks::draft::Change;
 use crate::checks::undo::draft_inverse;
 use crate::checks::{CheckError, Refusal};
 use crate::clock::{Millis, SharedClock};
@@ -69,7 +69,7 @@ fn ended(sentence: String) -> String {
 }
 
 /// The edit that left a check as it is, if it was an action.
-#[derive(Debug, Serialize, sqlx::FromRow)]
+#[derive(Debug, Serialize)]
 pub struct LastEdit {
     /// When.
     at: Millis,
@@ -78,22 +78,9 @@ pub struct LastEdit {
     /// What kind of change.
     kind: String,
     /// What was done.
-    #[serde(rename = "message", serialize_with = "message_of")]
-    #[sqlx(json(nullable))]
-    outcome: Option<Outcome>,
+    message: Option<String>,
     /// What its card showed.
-    #[serde(rename = "changes", serialize_with = "changes_of")]
-    #[sqlx(json)]
-    preview: Preview,
-}
-
-fn message_of<S: serde::Serializer>(outcome: &Option<Outcome>, serializer: S) -> Result<S::Ok, S::Error> {
-    outcome.as_ref().map(|outcome| &outcome.message).serialize(serializer)
-}
-
-fn changes_of<S: serde::Serializer>(preview: &Preview, serializer: S) -> Result<S::Ok, S::Error> {
-    let changes: &Vec<Change> = &preview.changes;
-    changes.serialize(serializer)
+    changes: Vec<Change>,
 }
 
 /// What left the owner's check in this version: `None` if that was no action, such as a change through the API.
@@ -106,5 +93,12 @@ pub async fn find_last_edit(
     check: &CheckId,
     config_version: i64,
 ) -> Result<Option<LastEdit>, DbError> {
-    find_edit(db, owner, check, config_version).await
+    let edit = find_edit(db, owner, check, config_version).await?;
+    Ok(edit.map(|EditRow { at, via, kind, outcome, preview }| LastEdit {
+        at,
+        via,
+        kind,
+        message: outcome.map(|outcome| outcome.message),
+        changes: preview.changes,
+    }))
 }

@@ -28,7 +28,7 @@ pub(super) fn of_update(
 ) -> Option<Effect> {
     Some(Effect::UpdateCheck {
         check: before.id.clone(),
-        config_version: left(before),
+        config_version: Some(left(before)),
         changes: changes_back(before, changes).ok()?,
         alerts: alerts.back_to(before, told).ok()?,
     })
@@ -53,7 +53,7 @@ fn changes_back(before: &Check, changes: &CheckChanges) -> Result<CheckChanges, 
 
 /// Of a pause: its end, or the pause that there was.
 pub(super) fn of_pause(before: &Check, now: Millis) -> Effect {
-    let (check, config_version) = (before.id.clone(), left(before));
+    let (check, config_version) = (before.id.clone(), Some(left(before)));
     match pause_of(before, now) {
         Some(Pause { until }) => Effect::PauseCheck { check, config_version, until },
         None => Effect::ResumeCheck { check, config_version },
@@ -68,7 +68,7 @@ pub(super) fn of_pauses(before: &[Check], now: Millis) -> Effect {
 
 /// Of the end of a pause: the same pause.
 pub(super) fn of_resume(before: &Check) -> Effect {
-    Effect::PauseCheck { check: before.id.clone(), config_version: left(before), until: before.paused_until }
+    Effect::PauseCheck { check: before.id.clone(), config_version: Some(left(before)), until: before.paused_until }
 }
 
 /// Of the ends of several pauses, all of which one change had made: that change. None if that is not how they were.
@@ -83,9 +83,10 @@ fn pause_of(check: &Check, now: Millis) -> Option<Pause> {
 }
 
 fn pinned(before: &Check) -> Pinned {
-    Pinned { id: before.id.clone(), config_version: before.config_version + 1, name: before.name.clone() }
+    Pinned { id: before.id.clone(), config_version: left(before), name: before.name.clone() }
 }
 
-fn left(before: &Check) -> Option<i64> {
-    Some(before.config_version + 1)
+/// The version that one edit leaves.
+fn left(before: &Check) -> i64 {
+    before.config_version + 1
 }

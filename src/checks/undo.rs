@@ -39,7 +39,7 @@ pub async fn draft_inverse(db: &Db, now: Millis, owner: &UserId, inverse: Effect
         }
         Effect::ResumeChecks { checks } => {
             let found = all_as_left(db, owner, checks.iter().map(|resumed| &resumed.check)).await?;
-            all_resumed(now, found, checks)
+            all_resumed(now, &found, checks)
         }
         Effect::DeleteCheck { check, config_version } => {
             deleted(db, now, as_left(db, owner, &check, config_version).await?).await
@@ -51,13 +51,13 @@ pub async fn draft_inverse(db: &Db, now: Millis, owner: &UserId, inverse: Effect
     }
 }
 
-fn all_resumed(now: Millis, found: Vec<Check>, checks: Vec<Resumed>) -> Result<Draft, CheckError> {
+fn all_resumed(now: Millis, found: &[Check], checks: Vec<Resumed>) -> Result<Draft, CheckError> {
     let earlier: Vec<Option<Pause>> = checks.iter().map(|resumed| resumed.earlier).collect();
     let has_pause = |earlier: &Option<Pause>| earlier.is_some_and(|earlier| !earlier.is_over(now));
     if !found.iter().any(|check| is_paused(check, now)) && !earlier.iter().any(has_pause) {
         return Err(nothing_to_change("There is nothing to undo: the pause has ended by itself.").into());
     }
-    let preview = preview::resume_all(&found, &earlier, now);
+    let preview = preview::resume_all(found, &earlier, now);
     Ok(on_none(RESUME_CHECKS, Effect::ResumeChecks { checks }, preview))
 }
 

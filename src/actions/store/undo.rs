@@ -1,9 +1,10 @@
 //! What undoing needs of the rows: executed actions with what takes them back, and which action left a check as it is.
 
 use super::columns;
-use crate::actions::Action;
-use crate::actions::undo::LastEdit;
+use crate::actions::{Action, Outcome};
+use crate::checks::draft::Preview;
 use crate::checks::effect::{Edited, Effect};
+use crate::clock::Millis;
 use crate::db::{Db, DbError, Tx};
 use crate::ids::{ActionId, CheckId, ConversationRef, UserId};
 use crate::on_db;
@@ -47,13 +48,30 @@ pub(in crate::actions) async fn insert_edits(tx: &mut Tx, action: &ActionId, edi
     Ok(())
 }
 
+/// An executed action as the last edit of a check.
+#[derive(Debug, sqlx::FromRow)]
+pub(in crate::actions) struct EditRow {
+    /// When it was executed.
+    pub at: Millis,
+    /// How it was confirmed.
+    pub via: Option<String>,
+    /// What kind of change.
+    pub kind: String,
+    /// What was done.
+    #[sqlx(json(nullable))]
+    pub outcome: Option<Outcome>,
+    /// What its card showed.
+    #[sqlx(json)]
+    pub preview: Preview,
+}
+
 /// The action that left the owner's check in this version.
 pub(in crate::actions) async fn find_edit(
     db: &Db,
     owner: &UserId,
     check: &CheckId,
     config_version: i64,
-) -> Result<Option<LastEdit>, DbError> {
+) -> Result<Option<EditRow>, DbError> {
     let sql = "SELECT l.at, l.via, p.kind, p.outcome, p.preview FROM action_edits e
         JOIN pending_actions p ON p.id = e.action_id
         JOIN audit_log l ON l.action_id = e.action_id AND l.event = 'EXECUTED'

@@ -99,16 +99,12 @@ impl NextRun {
             Some(until) => until,
             None => return Vec::new(),
         };
-        match check.schedule.timetable() {
-            Some(timetable) => {
-                let runs = check.schedule.upcoming(from, check.tier.floor(), NEXT_RUNS);
-                runs.into_iter().map(|at| Self::on(at, &timetable.zone)).collect()
-            }
-            None => {
-                let due = check.due_at.filter(|_| check.status != Status::Down);
-                due.into_iter().map(|at| Self { at, local: None }).collect()
-            }
+        if let Some(timetable) = check.schedule.timetable() {
+            let runs = check.schedule.upcoming(from, check.tier.floor(), NEXT_RUNS);
+            return runs.into_iter().map(|at| Self::on(at, &timetable.zone)).collect();
         }
+        let due = check.due_at.filter(|_| check.status != Status::Down);
+        due.into_iter().map(|at| Self { at, local: None }).collect()
     }
 
     /// Of a schedule that no check has: as it stands, whatever a tier would make of it.

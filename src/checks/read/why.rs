@@ -1,5 +1,7 @@
 //! Why a check is down, late or paused: the facts of its rows, and the same in words.
 
+use std::time::Duration;
+
 use serde::Serialize;
 
 use crate::checks::history::{Kind, Reason};
@@ -13,7 +15,6 @@ use crate::checks::{Check, Status};
 use crate::clock::Millis;
 use crate::db::{Db, DbError};
 use crate::ids::UserId;
-use std::time::Duration;
 
 /// Runs without an end that are looked at; more are hardly ever open.
 const OPEN_RUNS: i64 = 20;

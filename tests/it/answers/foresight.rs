@@ -52,7 +52,7 @@ on_both! {
             json!({"period_seconds": 86_400}), json!({"max_runtime_seconds": 60}), json!({"max_runtime_seconds": 7_200}),
             json!({"cron": "0 * * * *"}), json!({"cron": "30 11 * * *"}), json!({"name": "other"}),
         ];
-        let (mut foretold_down, mut cases) = (0, 0);
+        let (mut foretold_down, mut cases) = (0_u64, 0_u64);
         for (n, change) in changes.iter().enumerate() {
             for state in ["new", "up", "late", "down", "paused", "started", "running"] {
                 its.clock.set(at("2026-12-01T09:00:00Z").plus(std::time::Duration::from_hours(24 * cases)));
@@ -93,11 +93,11 @@ on_both! {
                 let fell = its.row(&check).await.status == Status::Down && before != Status::Down;
                 assert_eq!(told["goes_down_now"], json!(fell), "{name} {change}: {told}");
                 assert_eq!(told["warnings"].as_array().unwrap().iter().any(|warning| warning.as_str().unwrap().contains("down at once")), fell);
-                foretold_down += usize::from(fell);
+                foretold_down += u64::from(fell);
                 its.run(Effect::DeleteCheck { check: check.id.clone(), config_version: None }).await.unwrap();
             }
         }
-        assert!((5..cases as usize).contains(&foretold_down), "{foretold_down} of {cases}");
+        assert!((5..cases).contains(&foretold_down), "{foretold_down} of {cases}");
     }
 
     async fn who_is_told_is_on_the_cards(kind) {

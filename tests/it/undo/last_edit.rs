@@ -24,7 +24,7 @@ on_both! {
         let told = last_edit(&site, &ann, "made").await;
         assert_eq!((&told["kind"], &told["message"], &told["at"], &told["via"]), (&json!("create_check"), &json!("Created made"), &made["decided_at"], &json!("button")));
 
-        site.advance(std::time::Duration::from_secs(60));
+        site.advance(std::time::Duration::from_mins(1));
         let changed = done(&site, &ann, "talk", ("update_check", json!({"check": "made", "grace_seconds": 600}))).await;
         let told = last_edit(&site, &ann, "made").await;
         assert_eq!((&told["kind"], &told["at"]), (&json!("update_check"), &changed["decided_at"]));

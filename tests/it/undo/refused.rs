@@ -5,7 +5,7 @@ use reqwest::Method;
 use serde_json::json;
 
 use super::{card, confirmed, done, has_inverse, look, refusal, undo};
-use crate::proposals::{count, new_check, reject, row, tap};
+use crate::proposals::{count, new_check, reject, row, tap, turn};
 use crate::site::{Plan, Site};
 
 const OPEN: &str = "SELECT count(*) FROM pending_actions WHERE status = 'PENDING' AND id <> $1";
@@ -27,6 +27,19 @@ on_both! {
             assert!(!has_inverse(&site, action).await);
         }
         assert_eq!(count(&site, OPEN, "").await, 0);
+    }
+
+    async fn undos_are_counted_like_any_proposal(kind) {
+        let site = Site::start(kind).await;
+        let ann = site.user("ann", Tier::Free).await;
+        for name in ["a", "b"] {
+            new_check(&ann, name, json!({"tags": ["x"]})).await;
+        }
+        done(&site, &ann, "talk", ("pause_checks", json!({"tag": "x"}))).await;
+        let chunks = turn(&site, &ann, "talk", &vec![("undo_action", json!({})); 7]).await;
+        let refused: Vec<&str> = chunks.iter().filter_map(|chunk| chunk["errorText"].as_str()).collect();
+        assert_eq!(refused, ["At most 5 changes can be proposed in one message."; 2]);
+        assert_eq!(count(&site, OPEN, "").await, 5);
     }
 
     async fn only_what_was_carried_out_here_is_undone(kind) {
