@@ -96,6 +96,13 @@ on_both! {
             let words = why["words"].as_str().unwrap();
             assert!(words.starts_with("A run that began at 09:01 UTC did not end within 15 minutes, so it went down at 09:16 UTC."), "{words}");
         }
+        // After an edit none fits to the millisecond: then it is the last that has not ended.
+        for (check, name) in [(&plain_run, "plain"), (&named_run, "named")] {
+            let longer = serde_json::from_value(json!({"max_runtime_seconds": 1_200})).unwrap();
+            let alerts = flatline::checks::alerts::AlertChanges::default();
+            its.run(Effect::UpdateCheck { check: check.id.clone(), config_version: None, changes: longer, alerts }).await.unwrap();
+            assert_eq!(its.why(name).await["run"]["started_at"], "2026-12-01T09:01:00Z", "{name}");
+        }
     }
 
     async fn our_own_absence_is_owned(kind) {
