@@ -1,7 +1,8 @@
 //! One confirmation from tap to outcome. The button, the typed word and the API all end here; nothing else runs an
 //! effect that was proposed.
 
-use super::{Action, Outcome, Status, Via, store};
+use super::store::{self, undo};
+use super::{Action, Outcome, Status, Via};
 use crate::checks::apply::apply;
 use crate::checks::{CheckError, Refusal};
 use crate::clock::{Clock, Millis, SharedClock};
@@ -129,20 +130,21 @@ pub async fn decide_in(
 /// Runs a claimed effect. A refusal by the effect's own guards undoes what it did and is stored as FAILED.
 async fn run(tx: &mut Tx, now: Millis, claimed: Action) -> Result<Action, DbError> {
     store::savepoint(tx).await?;
-    let outcome = match apply(tx, now, &claimed.account_id, &claimed.effect).await {
+    match apply(tx, now, &claimed.account_id, &claimed.effect).await {
         Ok(applied) => {
             store::insert_effect(tx, &claimed.id, now).await?;
+            undo::insert_edits(tx, &claimed.id, &applied.edited).await?;
             store::release_savepoint(tx).await?;
-            Outcome { code: "done".to_owned(), message: applied.message, check_id: applied.check_id }
+            let outcome = Outcome { code: "done".to_owned(), message: applied.message, check_id: applied.check_id };
+            // What takes it back is stored with EXECUTED or not at all.
+            store::finish(tx, claimed, Status::Executed, outcome, applied.inverse.as_ref()).await
         }
         Err(CheckError::Refused(Refusal { code, message, .. })) => {
             store::rollback_to_savepoint(tx).await?;
-            Outcome { code, message, check_id: None }
+            store::finish(tx, claimed, Status::Failed, Outcome { code, message, check_id: None }, None).await
         }
-        Err(CheckError::Db(error)) => return Err(error),
-    };
-    let status = if outcome.code == "done" { Status::Executed } else { Status::Failed };
-    store::finish(tx, claimed, status, outcome).await
+        Err(CheckError::Db(error)) => Err(error),
+    }
 }
 
 /// The answer for a decision that claimed nothing: the same outcome again, or why not.

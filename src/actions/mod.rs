@@ -5,14 +5,15 @@ pub mod expire;
 pub mod http;
 pub mod propose;
 pub mod store;
+pub mod undo;
 mod words;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 
-use crate::checks::apply::Effect;
 use crate::checks::draft::{Change, Preview};
+use crate::checks::effect::Effect;
 use crate::clock::Millis;
 use crate::ids::{ActionId, CheckId, ConversationId, ConversationRef, UserId};
 

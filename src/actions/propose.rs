@@ -36,7 +36,15 @@ pub async fn propose(
     kind: ProposalKind,
     arguments: serde_json::Map<String, serde_json::Value>,
 ) -> Result<Action, CheckError> {
-    let mut draft = draft(db, clock.now(), &place.owner, kind, arguments).await?;
+    let draft = draft(db, clock.now(), &place.owner, kind, arguments).await?;
+    keep(db, clock, place, draft).await
+}
+
+/// Makes a pending action of a draft.
+///
+/// # Errors
+/// `too_many_open_actions`, or `chat_not_found` for a conversation that was deleted meanwhile.
+pub(super) async fn keep(db: &Db, clock: &SharedClock, place: Place, mut draft: Draft) -> Result<Action, CheckError> {
     if place.read_foreign_text {
         let warning =
             "The assistant had read text from outside (ping bodies) before it proposed this. Check it closely.";

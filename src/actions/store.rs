@@ -1,10 +1,13 @@
 //! The rows of actions. The claim is the one statement that decides; everything after it only writes down.
 
+pub(super) mod undo;
+
 use sqlx::types::Json;
 
 use super::confirm::Decision;
 use super::{Action, Outcome, Status};
 use crate::checks::draft::Draft;
+use crate::checks::effect::Effect;
 use crate::clock::Millis;
 use crate::db::{Db, DbError, On, Tx};
 use crate::ids::{ActionId, ConversationRef, UserId};
@@ -17,6 +20,7 @@ macro_rules! columns {
         expires_at, decided_at, decided_via, outcome"
     };
 }
+use columns;
 
 /// Lets the proposals of an account come one after another: two conversations must not both count before either
 /// inserts. Lock order: the conversation, this, actions. SQLite has one writer anyway.
@@ -81,11 +85,17 @@ async fn record_expired(tx: &mut Tx, now: Millis) -> Result<(), DbError> {
     Ok(())
 }
 
-/// Writes the end of a claimed action down.
-pub(super) async fn finish(tx: &mut Tx, claimed: Action, status: Status, outcome: Outcome) -> Result<Action, DbError> {
-    let sql = "UPDATE pending_actions SET status = $2, outcome = $3 WHERE id = $1 AND status = 'CLAIMED'";
+/// Writes the end of a claimed action down, and what takes it back.
+pub(super) async fn finish(
+    tx: &mut Tx,
+    claimed: Action,
+    status: Status,
+    outcome: Outcome,
+    inverse: Option<&Effect>,
+) -> Result<Action, DbError> {
+    let sql = "UPDATE pending_actions SET status = $2, outcome = $3, inverse = $4 WHERE id = $1 AND status = 'CLAIMED'";
     let finished = on_db!(tx.on(), c => sqlx::query(sql).bind(&claimed.id).bind(status.as_str()).bind(Json(&outcome))
-        .execute(c).await.map(|done| done.rows_affected()))?;
+        .bind(inverse.map(Json)).execute(c).await.map(|done| done.rows_affected()))?;
     if finished != 1 {
         let (table, column) = ("pending_actions", "status");
         return Err(DbError::Corrupt { table, column, row: claimed.id.0, value: "not CLAIMED".to_owned() });

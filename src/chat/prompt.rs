@@ -18,13 +18,16 @@ pub struct Prompts {
 }
 
 /// Every prompt file that ships, by its path below `prompts/`.
-const FILES: [(&str, &str); 13] = [
+const FILES: [(&str, &str); 17] = [
     ("signed_in.md", include_str!("../../prompts/signed_in.md")),
     ("anonymous.md", include_str!("../../prompts/anonymous.md")),
     ("product.md", include_str!("../../prompts/product.md")),
     ("tools/list_checks.md", include_str!("../../prompts/tools/list_checks.md")),
     ("tools/get_check.md", include_str!("../../prompts/tools/get_check.md")),
     ("tools/get_account.md", include_str!("../../prompts/tools/get_account.md")),
+    ("tools/get_uptime.md", include_str!("../../prompts/tools/get_uptime.md")),
+    ("tools/preview_change.md", include_str!("../../prompts/tools/preview_change.md")),
+    ("tools/preview_schedule.md", include_str!("../../prompts/tools/preview_schedule.md")),
     ("tools/create_check.md", include_str!("../../prompts/tools/create_check.md")),
     ("tools/update_check.md", include_str!("../../prompts/tools/update_check.md")),
     ("tools/pause_check.md", include_str!("../../prompts/tools/pause_check.md")),
@@ -32,6 +35,7 @@ const FILES: [(&str, &str); 13] = [
     ("tools/pause_checks.md", include_str!("../../prompts/tools/pause_checks.md")),
     ("tools/delete_check.md", include_str!("../../prompts/tools/delete_check.md")),
     ("tools/rotate_ping_key.md", include_str!("../../prompts/tools/rotate_ping_key.md")),
+    ("tools/undo_action.md", include_str!("../../prompts/tools/undo_action.md")),
 ];
 
 impl Prompts {

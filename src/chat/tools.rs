@@ -8,6 +8,7 @@ use super::transcript::ToolResult;
 use super::turn::Job;
 use crate::accounts;
 use crate::actions::propose::{Place, propose};
+use crate::actions::undo::{find_last_edit, undo};
 use crate::actions::{Action, MAX_PER_TURN};
 use crate::checks::CheckError;
 use crate::checks::read;
@@ -34,9 +35,11 @@ pub fn specs(prompts: &Prompts, caller: &Caller) -> Vec<ToolSpec> {
 /// Whether the model has been sent ping bodies: text that neither the owner nor this program wrote.
 pub fn holds_foreign_text(messages: &[Message]) -> bool {
     let has_body = |ping: &Value| ping["body"].as_str().is_some_and(|body| !body.is_empty());
+    let of_why = |why: &Value| has_body(&why["last_ping"]) || has_body(&why["before"]["last_ping"]);
     messages.iter().any(|message| match message {
         Message::Tool { content, .. } => {
             content["recent_pings"].as_array().is_some_and(|pings| pings.iter().any(has_body))
+                || of_why(&content["why"])
         }
         Message::User(_) | Message::Assistant { .. } => false,
     })
@@ -93,24 +96,16 @@ impl Toolbox {
         };
         let executed = match tool {
             Tool::Read(kind) => self.read(chat, &owner, kind, call).await,
-            Tool::Propose(_) if self.proposed >= MAX_PER_TURN => {
+            Tool::Propose(_) | Tool::Undo if self.proposed >= MAX_PER_TURN => {
                 return Executed::error(format!("At most {MAX_PER_TURN} changes can be proposed in one message."));
             }
             Tool::Propose(kind) => {
-                let place = Place {
-                    owner,
-                    conversation: self.conversation.clone(),
-                    conversation_id: self.conversation_id.clone(),
-                    ttl: chat.config.action_ttl,
-                    read_foreign_text: self.read_foreign_text,
-                };
-                propose(&chat.db, &chat.clock, place, kind, call.arguments.clone()).await.map(|action| {
-                    self.proposed += 1;
-                    let id = action.id.clone();
-                    let result =
-                        if self.native_approvals { ToolResult::Awaiting(id) } else { ToolResult::Proposed(id) };
-                    Executed { result, action: Some(action) }
-                })
+                let proposed = propose(&chat.db, &chat.clock, self.place(chat, owner), kind, call.arguments.clone());
+                proposed.await.map(|action| self.card(action))
+            }
+            Tool::Undo => {
+                let proposed = undo(&chat.db, &chat.clock, self.place(chat, owner), call.arguments.clone());
+                proposed.await.map(|action| self.card(action))
             }
         };
         executed.unwrap_or_else(|error| match error {
@@ -120,6 +115,25 @@ impl Toolbox {
                 Executed::error("This is not possible at the moment. Nothing has changed.")
             }
         })
+    }
+
+    /// Where this turn's proposals are made.
+    fn place(&self, chat: &Chat, owner: UserId) -> Place {
+        Place {
+            owner,
+            conversation: self.conversation.clone(),
+            conversation_id: self.conversation_id.clone(),
+            ttl: chat.config.action_ttl,
+            read_foreign_text: self.read_foreign_text,
+        }
+    }
+
+    /// What the proposing call is answered with.
+    fn card(&mut self, action: Action) -> Executed {
+        self.proposed += 1;
+        let id = action.id.clone();
+        let result = if self.native_approvals { ToolResult::Awaiting(id) } else { ToolResult::Proposed(id) };
+        Executed { result, action: Some(action) }
     }
 
     async fn read(
@@ -133,6 +147,9 @@ impl Toolbox {
         self.read_foreign_text |= found.has_foreign_text;
         if kind == ReadKind::GetAccount {
             found.result["messages"] = self.message_quota(chat).await?;
+        }
+        if let Some((check, version)) = &found.about {
+            found.result["last_edit"] = json!(find_last_edit(&chat.db, owner, check, *version).await?);
         }
         Ok(Executed { result: ToolResult::Output(found.result), action: None })
     }

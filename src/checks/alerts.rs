@@ -63,6 +63,27 @@ impl TryFrom<Vec<String>> for ChannelIds {
     }
 }
 
+impl ChannelIds {
+    /// The ids, sorted.
+    pub fn as_slice(&self) -> &[ChannelId] {
+        &self.0
+    }
+}
+
+impl AlertAfter {
+    /// How many fails.
+    pub fn get(self) -> i64 {
+        self.0
+    }
+}
+
+impl Reminder {
+    /// How many seconds.
+    pub fn get(self) -> i64 {
+        self.0
+    }
+}
+
 impl TryFrom<i64> for AlertAfter {
     type Error = String;
 
@@ -102,21 +123,29 @@ impl AlertChanges {
         *self == Self::default()
     }
 
-    /// These changes without those that would change nothing on `check`, which the transaction holds.
+    /// These changes without those that would change nothing on `check`, which tells the channels `told`.
+    #[must_use]
+    pub fn that_differ_from(self, check: &Check, told: &[ChannelId]) -> Self {
+        Self {
+            channels: self.channels.filter(|wanted| wanted.0 != told),
+            alert_after_failures: self.alert_after_failures.filter(|after| after.0 != check.alert_after_failures),
+            reminder_seconds: self
+                .reminder_seconds
+                .filter(|every| every.map(|every| every.0) != check.reminder_seconds),
+        }
+    }
+
+    /// What takes these changes back on a check that was as `before` and told the channels `told`.
     ///
     /// # Errors
-    /// The database's.
-    pub async fn that_differ_from(&self, tx: &mut Tx, check: &Check) -> Result<Self, CheckError> {
-        let channels = match &self.channels {
-            None => None,
-            Some(wanted) => {
-                let now = store::channels_of_check_in(tx, &check.id).await?;
-                Some(wanted.clone()).filter(|wanted| wanted.0 != now)
-            }
-        };
-        let after = self.alert_after_failures.filter(|after| after.0 != check.alert_after_failures);
-        let reminder = self.reminder_seconds.filter(|every| every.map(|every| every.0) != check.reminder_seconds);
-        Ok(Self { channels, alert_after_failures: after, reminder_seconds: reminder })
+    /// A stored value that is not allowed any more.
+    pub fn back_to(&self, before: &Check, told: Vec<ChannelId>) -> Result<Self, String> {
+        let (after, every) = (before.alert_after_failures, before.reminder_seconds);
+        Ok(Self {
+            channels: self.channels.as_ref().map(|_| ChannelIds(told)),
+            alert_after_failures: self.alert_after_failures.map(|_| AlertAfter::try_from(after)).transpose()?,
+            reminder_seconds: self.reminder_seconds.map(|_| every.map(Reminder::try_from).transpose()).transpose()?,
+        })
     }
 
     /// Writes what a new check's alerts are to be.

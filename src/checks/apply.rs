@@ -1,105 +1,20 @@
 //! Carries out a change to an owner's checks: the only way that any is made, for a confirmed action and for the API.
 
-use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::alerts::AlertChanges;
 use super::config::{CheckChanges, Settings};
+pub use super::effect::{Applied, Edited, Effect, Pause, Pinned, Resumed};
 use super::floor::{check_floor, limit_reached, name_taken};
+use super::inverse;
 use super::status::{Times, is_paused};
 use super::store::edits::{self, NewCheck, Target};
-use super::store::{find_account_in, find_check_in, runs};
+use super::store::{channels, find_account_in, find_check_in, runs};
 use super::words::{list, moment};
 use super::{Check, CheckError, Refusal};
 use crate::clock::Millis;
 use crate::db::Tx;
 use crate::ids::{CheckId, UserId};
-
-/// Exactly what will be done. Stored with a proposal and never changed after.
-///
-/// `config_version` is the version that the change was made for; any edit in between refuses it. Without one the change
-/// applies to whatever is there.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Effect {
-    /// Makes a check. Its id and its ping key, a secret, are made when it is.
-    CreateCheck {
-        /// What it is to be.
-        settings: Settings,
-        /// Who is told of it, and when.
-        #[serde(default, skip_serializing_if = "AlertChanges::is_empty")]
-        alerts: AlertChanges,
-    },
-    /// Changes some of a check's settings.
-    UpdateCheck {
-        /// Which.
-        check: CheckId,
-        /// In which version.
-        config_version: Option<i64>,
-        /// What changes.
-        changes: CheckChanges,
-        /// What changes in who is told of it, and when.
-        #[serde(default, skip_serializing_if = "AlertChanges::is_empty")]
-        alerts: AlertChanges,
-    },
-    /// Pauses a check.
-    PauseCheck {
-        /// Which.
-        check: CheckId,
-        /// In which version.
-        config_version: Option<i64>,
-        /// When the pause ends by itself; never, if unset.
-        until: Option<Millis>,
-    },
-    /// Ends a check's pause.
-    ResumeCheck {
-        /// Which.
-        check: CheckId,
-        /// In which version.
-        config_version: Option<i64>,
-    },
-    /// Pauses several checks, all or none.
-    PauseChecks {
-        /// Which: resolved when it was proposed.
-        checks: Vec<Pinned>,
-        /// When the pauses end by themselves; never, if unset.
-        until: Option<Millis>,
-    },
-    /// Deletes a check with its history.
-    DeleteCheck {
-        /// Which.
-        check: CheckId,
-        /// In which version.
-        config_version: Option<i64>,
-    },
-    /// Replaces a check's ping URL.
-    RotatePingKey {
-        /// Which.
-        check: CheckId,
-        /// In which version.
-        config_version: Option<i64>,
-    },
-}
-
-/// A check of a pinned list.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Pinned {
-    /// Its id.
-    pub id: CheckId,
-    /// The version that was shown.
-    pub config_version: i64,
-    /// The name that was shown.
-    pub name: String,
-}
-
-/// What was done.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Applied {
-    /// The check that it was done to, if it was one and still is.
-    pub check_id: Option<CheckId>,
-    /// A sentence for people, without a full stop, from the rows that were written.
-    pub message: String,
-}
 
 /// Carries `effect` out inside the caller's transaction.
 ///
@@ -119,6 +34,7 @@ pub async fn apply(tx: &mut Tx, now: Millis, owner: &UserId, effect: &Effect) ->
             resume(tx, now, Target { owner, check, version: *version }).await
         }
         Effect::PauseChecks { checks, until } => pause_all(tx, now, owner, checks, *until).await,
+        Effect::ResumeChecks { checks } => resume_all(tx, now, owner, checks).await,
         Effect::DeleteCheck { check, config_version: version } => {
             delete(tx, Target { owner, check, version: *version }).await
         }
@@ -144,7 +60,9 @@ async fn create(
         return Err(name_taken(settings.name.as_str()).into());
     }
     alerts.settle(tx, owner, &id, now).await?;
-    Ok(Applied { check_id: Some(id), message: format!("Created {}", settings.name) })
+    let edited = vec![Edited { check: id.clone(), config_version: 1 }];
+    let inverse = Some(inverse::of_create(&id));
+    Ok(Applied { check_id: Some(id), message: format!("Created {}", settings.name), edited, inverse })
 }
 
 async fn update(
@@ -160,19 +78,22 @@ async fn update(
     }
     let before = claim(tx, target).await?;
     let changes = changes.clone().that_differ_from(&before)?;
-    let alerts = alerts.that_differ_from(tx, &before).await?;
+    // Which channels it tells is looked up only if they are to be others.
+    let told = match &alerts.channels {
+        Some(_) => channels::channels_of_check_in(tx, &before.id).await?,
+        None => Vec::new(),
+    };
+    let alerts = alerts.clone().that_differ_from(&before, &told);
     if changes.is_empty() && alerts.is_empty() {
-        // Nothing to write, and nothing that others have looked at has changed.
-        return Ok(Applied { message: format!("{} is like that already", before.name), check_id: Some(before.id) });
+        return Ok(unchanged(format!("{} is like that already", before.name), before.id));
     }
     let mut after = changes.over(&before)?;
     if changes.has_schedule() {
         check_floor(after.tier, &after.schedule, after.grace_seconds, now)?;
     }
-    let moved = longest_run(&after) - longest_run(&before);
-    if moved != 0 && after.runs_deadline_at.is_some() {
-        runs::move_deadlines(tx, &after.id, moved * 1_000).await?;
-        after.runs_deadline_at = after.runs_deadline_at.map(|deadline| Millis(deadline.0 + moved * 1_000));
+    let longer = after.longest_run() - before.longest_run();
+    if longer != 0 && after.runs_deadline_at.is_some() {
+        runs::move_deadlines(tx, &after.id, longer * 1_000).await?;
     }
     let times = Times::after_edit(&before, &after, now);
     set_times(&mut after, times);
@@ -185,12 +106,25 @@ async fn update(
     } else {
         format!("Updated {}, now named {}", before.name, after.name)
     };
-    Ok(Applied { check_id: Some(after.id), message })
+    let inverse = inverse::of_update(&before, &changes, &alerts, told);
+    Ok(Applied { check_id: Some(after.id), message, edited: vec![edited(&before)], inverse })
 }
 
 async fn pause(tx: &mut Tx, now: Millis, target: Target<'_>, until: Option<Millis>) -> Result<Applied, CheckError> {
+    let before = pause_one(tx, now, target, until).await?;
+    Ok(Applied {
+        message: format!("Paused {}{}", before.name, until_words(until, now)),
+        edited: vec![edited(&before)],
+        inverse: Some(inverse::of_pause(&before, now)),
+        check_id: Some(before.id),
+    })
+}
+
+/// Pauses a check and returns the row as it was before.
+async fn pause_one(tx: &mut Tx, now: Millis, target: Target<'_>, until: Option<Millis>) -> Result<Check, CheckError> {
     check_until(until, now)?;
-    let mut check = claim(tx, target).await?;
+    let before = claim(tx, target).await?;
+    let mut check = before.clone();
     if !is_paused(&check, now) {
         check.paused_at = Some(now);
     }
@@ -201,7 +135,7 @@ async fn pause(tx: &mut Tx, now: Millis, target: Target<'_>, until: Option<Milli
     let times = Times::after_pause(&check, until);
     set_times(&mut check, times);
     edits::update_check(tx, &check).await?;
-    Ok(Applied { message: format!("Paused {}{}", check.name, until_words(until, now)), check_id: Some(check.id) })
+    Ok(before)
 }
 
 async fn pause_all(
@@ -211,33 +145,89 @@ async fn pause_all(
     checks: &[Pinned],
     until: Option<Millis>,
 ) -> Result<Applied, CheckError> {
-    // In one order, so that two lists with checks in common wait for each other instead of deadlocking.
-    let mut pinned: Vec<&Pinned> = checks.iter().collect();
-    pinned.sort_by(|a, b| a.id.cmp(&b.id));
-    for Pinned { id, config_version, name } in pinned {
-        let target = Target { owner, check: id, version: Some(*config_version) };
-        pause(tx, now, target, until).await.map_err(|error| match error {
-            CheckError::Refused(refusal) if refusal.field.is_none() => {
-                Refusal::new(&refusal.code, format!("{name}: {} None was paused.", refusal.message)).into()
-            }
-            other => other,
-        })?;
+    let mut before = Vec::with_capacity(checks.len());
+    for pinned in in_order(checks.iter(), |pinned| pinned) {
+        let paused = pause_one(tx, now, target(owner, pinned), until).await;
+        before.push(paused.map_err(|error| named(error, pinned, "None was paused."))?);
     }
     let names = checks.iter().map(|pinned| pinned.name.as_str());
-    Ok(Applied { check_id: None, message: format!("Paused {}{}", list(names), until_words(until, now)) })
+    Ok(Applied {
+        check_id: None,
+        message: format!("Paused {}{}", list(names), until_words(until, now)),
+        edited: before.iter().map(edited).collect(),
+        inverse: Some(inverse::of_pauses(&before, now)),
+    })
 }
 
 async fn resume(tx: &mut Tx, now: Millis, target: Target<'_>) -> Result<Applied, CheckError> {
-    let mut check = claim(tx, target).await?;
-    if !is_paused(&check, now) {
-        return Ok(Applied { message: format!("{} is not paused", check.name), check_id: Some(check.id) });
+    let before = resume_one(tx, now, target).await?;
+    if !is_paused(&before, now) {
+        return Ok(unchanged(format!("{} is not paused", before.name), before.id));
     }
-    // Silent: what is due next counts from now, and a check that was down stays so until its next success.
-    (check.paused_at, check.paused_until) = (None, None);
-    let times = Times::after_resume(&check, now);
-    set_times(&mut check, times);
-    edits::update_check(tx, &check).await?;
-    Ok(Applied { message: format!("Resumed {}", check.name), check_id: Some(check.id) })
+    Ok(Applied {
+        message: format!("Resumed {}", before.name),
+        edited: vec![edited(&before)],
+        inverse: Some(inverse::of_resume(&before)),
+        check_id: Some(before.id),
+    })
+}
+
+/// Ends a check's pause, if it has one, and returns the row as it was before.
+async fn resume_one(tx: &mut Tx, now: Millis, target: Target<'_>) -> Result<Check, CheckError> {
+    let before = claim(tx, target).await?;
+    if is_paused(&before, now) {
+        // Silent: what is due next counts from now, and a check that was down stays so until its next success.
+        let mut check = Check { paused_at: None, paused_until: None, ..before.clone() };
+        let times = Times::after_resume(&check, now);
+        set_times(&mut check, times);
+        edits::update_check(tx, &check).await?;
+    }
+    Ok(before)
+}
+
+async fn resume_all(tx: &mut Tx, now: Millis, owner: &UserId, checks: &[Resumed]) -> Result<Applied, CheckError> {
+    let mut before = Vec::with_capacity(checks.len());
+    for resumed in in_order(checks.iter(), |resumed| &resumed.check) {
+        let target = target(owner, &resumed.check);
+        let earlier = resumed.earlier.filter(|earlier| !earlier.is_over(now));
+        let done = match earlier {
+            Some(earlier) => pause_one(tx, now, target, earlier.until).await,
+            None => resume_one(tx, now, target).await,
+        };
+        let check = done.map_err(|error| named(error, &resumed.check, "None was resumed."))?;
+        // A pause that has ended by itself is left alone.
+        if earlier.is_some() || is_paused(&check, now) {
+            before.push(check);
+        }
+    }
+    let names = checks.iter().map(|resumed| resumed.check.name.as_str());
+    Ok(Applied {
+        check_id: None,
+        message: format!("Took the pause back from {}", list(names)),
+        edited: before.iter().map(edited).collect(),
+        inverse: inverse::of_resumes(&before, now),
+    })
+}
+
+/// In one order, so that two lists with checks in common wait for each other instead of deadlocking.
+fn in_order<'a, T>(listed: impl Iterator<Item = &'a T>, pinned: fn(&T) -> &Pinned) -> Vec<&'a T> {
+    let mut listed: Vec<&T> = listed.collect();
+    listed.sort_by(|a, b| pinned(a).id.cmp(&pinned(b).id));
+    listed
+}
+
+fn target<'a>(owner: &'a UserId, pinned: &'a Pinned) -> Target<'a> {
+    Target { owner, check: &pinned.id, version: Some(pinned.config_version) }
+}
+
+/// A refusal that says which check of a list it is about.
+fn named(error: CheckError, pinned: &Pinned, so: &str) -> CheckError {
+    match error {
+        CheckError::Refused(refusal) if refusal.field.is_none() => {
+            Refusal::new(&refusal.code, format!("{}: {} {so}", pinned.name, refusal.message)).into()
+        }
+        other => other,
+    }
 }
 
 async fn delete(tx: &mut Tx, target: Target<'_>) -> Result<Applied, CheckError> {
@@ -245,7 +235,10 @@ async fn delete(tx: &mut Tx, target: Target<'_>) -> Result<Applied, CheckError> 
     let any = edits::release_place(tx, target.owner).await?;
     let name = if any { edits::delete_check(tx, target).await? } else { None };
     match name {
-        Some(name) => Ok(Applied { check_id: None, message: format!("Deleted {name}") }),
+        Some(name) => {
+            let message = format!("Deleted {name}");
+            Ok(Applied { check_id: None, message, edited: Vec::new(), inverse: None })
+        }
         None => Err(why_no_row(tx, target).await?),
     }
 }
@@ -254,7 +247,18 @@ async fn rotate(tx: &mut Tx, target: Target<'_>) -> Result<Applied, CheckError> 
     let mut check = claim(tx, target).await?;
     check.ping_key = new_ping_key();
     edits::update_check(tx, &check).await?;
-    Ok(Applied { message: format!("Replaced the ping URL of {}", check.name), check_id: Some(check.id) })
+    let message = format!("Replaced the ping URL of {}", check.name);
+    Ok(Applied { message, edited: vec![edited(&check)], inverse: None, check_id: Some(check.id) })
+}
+
+/// Nothing was written, and nothing that others have looked at has changed.
+fn unchanged(message: String, check: CheckId) -> Applied {
+    Applied { check_id: Some(check), message, edited: Vec::new(), inverse: None }
+}
+
+/// The check that `before` was, as one edit has left it.
+fn edited(before: &Check) -> Edited {
+    Edited { check: before.id.clone(), config_version: before.config_version + 1 }
 }
 
 /// The row, held for the rest of the transaction, or the reason why not.
@@ -306,11 +310,6 @@ fn until_words(until: Option<Millis>, now: Millis) -> String {
 
 fn set_times(check: &mut Check, times: Times) {
     (check.counted_from, check.due_at, check.deadline_at) = (times.counted_from, times.due_at, times.deadline_at);
-}
-
-/// Seconds that a run may take.
-fn longest_run(check: &Check) -> i64 {
-    check.max_runtime_seconds.unwrap_or(check.grace_seconds)
 }
 
 /// A new secret for a ping URL: 122 random bits.

@@ -47,22 +47,18 @@ pub struct CheckSpec {
 impl CheckSpec {
     /// The settings that it stands for, with every default filled in.
     ///
-    /// The default grace is never the reason for a refusal: a period that keeps the floor is at least the floor, so is
-    /// its default grace, and together they are twice it.
-    ///
     /// # Errors
     /// `invalid_field` unless it names one schedule, and one that ever runs.
     pub fn settle(self, now: Millis) -> Result<Settings, Refusal> {
         let timezone = self.timezone.or_else(|| self.cron.as_ref().map(|_| Zone::utc()));
         let schedule = one_schedule(self.period_seconds, self.cron.as_ref(), timezone.as_ref())?;
         refuse_what_never_runs(&schedule, now)?;
-        let default_grace = Seconds::nearest(schedule.shortest_interval(now)).at_most(MAX_DEFAULT_GRACE);
         Ok(Settings {
             name: self.name,
             period_seconds: self.period_seconds,
             cron: self.cron,
             timezone,
-            grace_seconds: self.grace_seconds.unwrap_or(default_grace),
+            grace_seconds: self.grace_seconds.unwrap_or_else(|| default_grace(&schedule, now)),
             max_runtime_seconds: self.max_runtime_seconds,
             tags: self.tags.unwrap_or_default(),
             description: self.description.unwrap_or_default(),
@@ -70,7 +66,21 @@ impl CheckSpec {
     }
 }
 
-fn one_schedule(period: Option<Seconds>, cron: Option<&Cron>, zone: Option<&Zone>) -> Result<Schedule, Refusal> {
+/// The grace of a check that names none. It is never the reason for a refusal: a period that keeps the floor is at
+/// least the floor, so is this, and together they are twice it.
+pub(super) fn default_grace(schedule: &Schedule, now: Millis) -> Seconds {
+    Seconds::nearest(schedule.shortest_interval(now)).at_most(MAX_DEFAULT_GRACE)
+}
+
+/// The one schedule of these parts.
+///
+/// # Errors
+/// `invalid_field`, for none and for two.
+pub(super) fn one_schedule(
+    period: Option<Seconds>,
+    cron: Option<&Cron>,
+    zone: Option<&Zone>,
+) -> Result<Schedule, Refusal> {
     match (period, cron, zone) {
         (Some(period), None, None) => Ok(Schedule::Every(period.get())),
         (None, Some(cron), Some(zone)) => Ok(Schedule::At(Timetable { cron: cron.clone(), zone: zone.clone() })),
@@ -168,7 +178,8 @@ impl CheckChanges {
         self.names_schedule() || self.grace_seconds.is_some()
     }
 
-    fn names_schedule(&self) -> bool {
+    /// Whether it asks for another schedule.
+    pub fn names_schedule(&self) -> bool {
         self.period_seconds.is_some() || self.cron.is_some() || self.timezone.is_some()
     }
 
@@ -183,7 +194,8 @@ impl CheckChanges {
         one_schedule(self.period_seconds, cron, zone)
     }
 
-    /// `check` as it would be with these changes. The times that follow from the schedule are not yet moved.
+    /// `check` as it would be with these changes, and its runs with the longest time that they then have. The times that
+    /// follow from the schedule are not yet moved.
     ///
     /// # Errors
     /// `invalid_field` if the check would have two schedules, or a zone without times.
@@ -204,6 +216,8 @@ impl CheckChanges {
         if let Some(description) = &self.description {
             description.as_str().clone_into(&mut changed.description);
         }
+        let longer = changed.longest_run() - check.longest_run();
+        changed.runs_deadline_at = check.runs_deadline_at.map(|deadline| Millis(deadline.0 + longer * 1_000));
         Ok(changed)
     }
 

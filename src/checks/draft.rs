@@ -4,18 +4,20 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::alerts::AlertChanges;
-use super::apply::{Effect, Pinned, check_until};
+use super::apply::check_until;
 use super::config::{CheckChanges, CheckSpec, from_object};
+use super::effect::{Effect, Pinned};
 use super::floor::{check_floor, limit_reached, name_taken};
-use super::preview;
+use super::preview::{self, Alerts};
 use super::read::{OneCheck, find_account, resolve};
 use super::status::is_paused;
+use super::store::channels::{Channel, channels_by_check, channels_of_check, list_channels};
 use super::store::{self, Listing};
 use super::values::Tag;
 use super::{Check, CheckError, Refusal};
 use crate::clock::Millis;
 use crate::db::Db;
-use crate::ids::{CheckId, UserId};
+use crate::ids::{ChannelId, CheckId, UserId};
 
 pub use super::preview::{Change, Preview};
 pub use super::tools::ProposalKind;
@@ -51,7 +53,7 @@ pub async fn draft(
     arguments: Map<String, Value>,
 ) -> Result<Draft, CheckError> {
     match kind {
-        ProposalKind::CreateCheck => create(db, now, owner, from_object(arguments)?).await,
+        ProposalKind::CreateCheck => create(db, now, owner, arguments).await,
         ProposalKind::UpdateCheck => update(db, now, owner, arguments).await,
         ProposalKind::PauseCheck => pause(db, now, owner, from_object(arguments)?).await,
         ProposalKind::ResumeCheck => resume(db, now, owner, from_object(arguments)?).await,
@@ -76,7 +78,10 @@ struct ManyChecksUntil {
     until: Option<Millis>,
 }
 
-async fn create(db: &Db, now: Millis, owner: &UserId, spec: CheckSpec) -> Result<Draft, CheckError> {
+async fn create(db: &Db, now: Millis, owner: &UserId, mut arguments: Map<String, Value>) -> Result<Draft, CheckError> {
+    let channels = list_channels(db, owner).await?;
+    let changes = take_alerts(&mut arguments, &channels)?;
+    let spec: CheckSpec = from_object(arguments)?;
     let settings = spec.settle(now)?;
     let account = find_account(db, owner).await?;
     check_floor(account.tier, &settings.schedule()?, settings.grace_seconds.get(), now)?;
@@ -84,18 +89,52 @@ async fn create(db: &Db, now: Millis, owner: &UserId, spec: CheckSpec) -> Result
         return Err(limit_reached(account.tier, account.check_count).into());
     }
     refuse_taken_name(db, owner, settings.name.as_str()).await?;
-    let preview = preview::create(&settings, &settings.schedule()?, &account, now);
-    Ok(on_none(ProposalKind::CreateCheck, Effect::CreateCheck { settings, alerts: AlertChanges::default() }, preview))
+    let all = Alerts { channels: channels.clone(), all: true, after_failures: 1, reminder_seconds: None };
+    let alerts = all.changed(&changes, &channels)?;
+    let preview = preview::create(&settings, &settings.schedule()?, &alerts, &account, now);
+    Ok(on_none(ProposalKind::CreateCheck.as_str(), Effect::CreateCheck { settings, alerts: changes }, preview))
 }
 
-async fn update(db: &Db, now: Millis, owner: &UserId, mut arguments: Map<String, Value>) -> Result<Draft, CheckError> {
+async fn update(db: &Db, now: Millis, owner: &UserId, arguments: Map<String, Value>) -> Result<Draft, CheckError> {
+    let Asked { before, channels, changes, alerts } = read_changes(db, owner, arguments).await?;
+    change(db, now, before, &channels, changes, alerts).await
+}
+
+/// The arguments of `update_check`, and what they are about.
+pub(super) struct Asked {
+    pub(super) before: Check,
+    pub(super) channels: Vec<Channel>,
+    pub(super) changes: CheckChanges,
+    pub(super) alerts: AlertChanges,
+}
+
+pub(super) async fn read_changes(
+    db: &Db,
+    owner: &UserId,
+    mut arguments: Map<String, Value>,
+) -> Result<Asked, CheckError> {
     // Everything but the check's name is a change, and one type reads the changes for this tool and for PATCH.
     let named = arguments.shift_remove("check").map(|check| Map::from_iter([("check".to_owned(), check)]));
     let OneCheck { check } = from_object(named.unwrap_or_default())?;
-    let changes: CheckChanges = from_object(arguments)?;
-    let before = resolve(db, owner, &check).await?;
+    let channels = list_channels(db, owner).await?;
+    let alerts = take_alerts(&mut arguments, &channels)?;
+    let changes = from_object(arguments)?;
+    Ok(Asked { before: resolve(db, owner, &check).await?, channels, changes, alerts })
+}
+
+/// The draft of these changes to a check whose owner has these `channels`.
+pub(super) async fn change(
+    db: &Db,
+    now: Millis,
+    before: Check,
+    channels: &[Channel],
+    changes: CheckChanges,
+    alerts: AlertChanges,
+) -> Result<Draft, CheckError> {
+    let told = channels_of_check(db, &before.id).await?;
     let changes = changes.that_differ_from(&before)?;
-    if changes.is_empty() {
+    let alerts = alerts.that_differ_from(&before, &told);
+    if changes.is_empty() && alerts.is_empty() {
         return Err(nothing_to_change(format!("{} is like that already.", before.name)).into());
     }
     let after = changes.over(&before)?;
@@ -103,25 +142,56 @@ async fn update(db: &Db, now: Millis, owner: &UserId, mut arguments: Map<String,
         check_floor(after.tier, &after.schedule, after.grace_seconds, now)?;
     }
     if changes.name.is_some() {
-        refuse_taken_name(db, owner, &after.name).await?;
+        refuse_taken_name(db, &before.account_id, &after.name).await?;
     }
-    let preview = preview::update(&before, &after, now);
+    let present = Alerts {
+        channels: among(channels, &told),
+        all: false,
+        after_failures: before.alert_after_failures,
+        reminder_seconds: before.reminder_seconds,
+    };
+    let to_be = present.changed(&alerts, channels)?;
+    let preview = preview::update(&before, &after, [&present, &to_be], now);
     Ok(on_one(ProposalKind::UpdateCheck, before, preview, |check, config_version| Effect::UpdateCheck {
         check,
         config_version,
         changes,
-        alerts: AlertChanges::default(),
+        alerts,
     }))
 }
 
+/// The members about alerts, with channels that may be called by their names.
+fn take_alerts(arguments: &mut Map<String, Value>, channels: &[Channel]) -> Result<AlertChanges, Refusal> {
+    if let Some(Value::Array(named)) = arguments.get_mut("channels") {
+        for value in named {
+            let by_name = channels.iter().find(|channel| value.as_str() == Some(channel.name.as_str()));
+            if let Some(channel) = by_name {
+                *value = channel.id.as_str().into();
+            }
+        }
+    }
+    AlertChanges::take_from(arguments)
+}
+
+/// Those of `channels` that are named.
+pub(super) fn among(channels: &[Channel], ids: &[ChannelId]) -> Vec<Channel> {
+    channels.iter().filter(|channel| ids.contains(&channel.id)).cloned().collect()
+}
+
 async fn pause(db: &Db, now: Millis, owner: &UserId, arguments: OneCheckUntil) -> Result<Draft, CheckError> {
-    let until = arguments.until;
-    check_until(until, now)?;
     let check = resolve(db, owner, &arguments.check).await?;
+    paused(db, now, check, arguments.until).await
+}
+
+/// The draft of a pause.
+pub(super) async fn paused(db: &Db, now: Millis, check: Check, until: Option<Millis>) -> Result<Draft, CheckError> {
+    check_until(until, now)?;
     if is_paused(&check, now) && check.paused_until == until {
         return Err(nothing_to_change(format!("{} is paused like that already.", check.name)).into());
     }
-    let preview = preview::pause(&check, until, now);
+    let told = channels_of_check(db, &check.id).await?;
+    let told = among(&list_channels(db, &check.account_id).await?, &told);
+    let preview = preview::pause(&check, &told, until, now);
     Ok(on_one(ProposalKind::PauseCheck, check, preview, |check, config_version| Effect::PauseCheck {
         check,
         config_version,
@@ -130,7 +200,11 @@ async fn pause(db: &Db, now: Millis, owner: &UserId, arguments: OneCheckUntil) -
 }
 
 async fn resume(db: &Db, now: Millis, owner: &UserId, arguments: OneCheck) -> Result<Draft, CheckError> {
-    let check = resolve(db, owner, &arguments.check).await?;
+    resumed(now, resolve(db, owner, &arguments.check).await?)
+}
+
+/// The draft of the end of a pause.
+pub(super) fn resumed(now: Millis, check: Check) -> Result<Draft, CheckError> {
     if !is_paused(&check, now) {
         return Err(nothing_to_change(format!("{} is not paused.", check.name)).into());
     }
@@ -142,27 +216,47 @@ async fn resume(db: &Db, now: Millis, owner: &UserId, arguments: OneCheck) -> Re
 }
 
 async fn pause_all(db: &Db, now: Millis, owner: &UserId, arguments: ManyChecksUntil) -> Result<Draft, CheckError> {
-    let until = arguments.until;
-    check_until(until, now)?;
     let named = match (arguments.checks, arguments.tag) {
         (Some(names), None) => resolve_all(db, owner, &names).await?,
         (None, Some(tag)) => tagged(db, owner, &tag).await?,
         _ => return Err(Refusal::invalid("checks", "Name either the checks or a tag.").into()),
     };
-    let checks: Vec<Check> =
-        named.into_iter().filter(|check| !(is_paused(check, now) && check.paused_until == until)).collect();
+    all_paused(db, now, owner, named, arguments.until).await
+}
+
+/// The draft of a pause of several checks, of those that are not paused like that.
+pub(super) async fn all_paused(
+    db: &Db,
+    now: Millis,
+    owner: &UserId,
+    mut checks: Vec<Check>,
+    until: Option<Millis>,
+) -> Result<Draft, CheckError> {
+    check_until(until, now)?;
+    checks.retain(|check| !(is_paused(check, now) && check.paused_until == until));
     if checks.is_empty() {
         return Err(nothing_to_change("There is nothing to pause: all of them are paused like that already.").into());
     }
-    let preview = preview::pause_all(&checks, until, now);
-    let pin = |check: Check| Pinned { id: check.id, config_version: check.config_version, name: check.name };
+    let by_check = channels_by_check(db, owner).await?;
+    let told: Vec<ChannelId> = checks.iter().filter_map(|check| by_check.get(&check.id)).flatten().cloned().collect();
+    let told = among(&list_channels(db, owner).await?, &told);
+    let preview = preview::pause_all(&checks, &told, until, now);
     let effect = Effect::PauseChecks { checks: checks.into_iter().map(pin).collect(), until };
-    Ok(on_none(ProposalKind::PauseChecks, effect, preview))
+    Ok(on_none(ProposalKind::PauseChecks.as_str(), effect, preview))
+}
+
+/// A check as a list holds it.
+pub(super) fn pin(check: Check) -> Pinned {
+    Pinned { id: check.id, config_version: check.config_version, name: check.name }
 }
 
 async fn delete(db: &Db, now: Millis, owner: &UserId, arguments: OneCheck) -> Result<Draft, CheckError> {
-    let check = resolve(db, owner, &arguments.check).await?;
-    let account = find_account(db, owner).await?;
+    deleted(db, now, resolve(db, owner, &arguments.check).await?).await
+}
+
+/// The draft of a deletion.
+pub(super) async fn deleted(db: &Db, now: Millis, check: Check) -> Result<Draft, CheckError> {
+    let account = find_account(db, &check.account_id).await?;
     let preview = preview::delete(&check, &account, now);
     Ok(on_one(ProposalKind::DeleteCheck, check, preview, |check, config_version| Effect::DeleteCheck {
         check,
@@ -179,8 +273,8 @@ async fn rotate(db: &Db, now: Millis, owner: &UserId, arguments: OneCheck) -> Re
     }))
 }
 
-fn on_none(kind: ProposalKind, effect: Effect, preview: Preview) -> Draft {
-    Draft { kind: kind.as_str(), effect, check_id: None, config_version: None, preview }
+pub(super) fn on_none(kind: &'static str, effect: Effect, preview: Preview) -> Draft {
+    Draft { kind, effect, check_id: None, config_version: None, preview }
 }
 
 fn on_one(
@@ -226,7 +320,7 @@ async fn refuse_taken_name(db: &Db, owner: &UserId, name: &str) -> Result<(), Ch
     }
 }
 
-fn nothing_to_change(message: impl Into<String>) -> Refusal {
+pub(super) fn nothing_to_change(message: impl Into<String>) -> Refusal {
     Refusal::new("nothing_to_change", message)
 }
 

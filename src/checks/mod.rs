@@ -10,10 +10,12 @@ pub mod channels_http;
 pub mod config;
 pub mod create_http;
 pub mod draft;
+pub mod effect;
 pub mod floor;
 pub mod history;
 pub mod http;
 pub mod intake;
+mod inverse;
 pub mod notice;
 pub mod notify;
 pub mod ping;
@@ -31,6 +33,7 @@ pub mod store;
 pub mod sweep;
 pub mod tell;
 pub mod tools;
+pub mod undo;
 pub mod upsert;
 pub mod uptime;
 pub mod uptime_http;
@@ -157,6 +160,13 @@ pub struct Check {
     pub last_rejected_at: Option<Millis>,
     /// When it was made.
     pub created_at: Millis,
+}
+
+impl Check {
+    /// Seconds that a run may take.
+    pub fn longest_run(&self) -> i64 {
+        self.max_runtime_seconds.unwrap_or(self.grace_seconds)
+    }
 }
 
 /// Something that a caller may not or cannot do to a check, with a stable code.

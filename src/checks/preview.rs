@@ -1,19 +1,26 @@
 //! What a person is shown before a change: rendered from the effect and the rows of now, never by a model.
 
+mod alerts;
+mod ends;
+mod pauses;
+mod phrases;
+
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+pub use self::alerts::Alerts;
+pub(super) use self::ends::{delete, rotate};
+pub(super) use self::pauses::{pause, pause_all, resume, resume_all};
+use self::phrases::{checks_used, last_ping_words, next_runs, quoted, schedule_words, state_words, unless_empty};
 use super::config::Settings;
-use super::floor::floor_seconds;
 use super::schedule::Schedule;
-use super::status::{Times, is_paused, next_due};
+use super::status::{Times, is_paused};
 use super::store::Account;
 use super::tools::ProposalKind;
 use super::values::Seconds;
-use super::words::{list, local_moment, moment, span};
+use super::words::{moment, span};
 use super::{Check, Status};
 use crate::clock::Millis;
-use crate::limits::Tier;
 
 /// What a person is shown of a change, as plain text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -47,10 +54,13 @@ impl Change {
     }
 }
 
-/// Runs that a card names.
-const NEXT_RUNS: usize = 5;
-
-pub(super) fn create(settings: &Settings, schedule: &Schedule, account: &Account, now: Millis) -> Preview {
+pub(super) fn create(
+    settings: &Settings,
+    schedule: &Schedule,
+    alerts: &Alerts,
+    account: &Account,
+    now: Millis,
+) -> Preview {
     let fields = [
         ("name", Some(settings.name.to_string())),
         ("schedule", Some(schedule_words(schedule))),
@@ -62,6 +72,7 @@ pub(super) fn create(settings: &Settings, schedule: &Schedule, account: &Account
     ];
     let set = fields.into_iter().filter(|(_, value)| value.is_some());
     let mut changes: Vec<Change> = set.map(|(field, value)| Change::new(field, None, value)).collect();
+    changes.extend(alerts.lines());
     changes.push(checks_used(account, 1));
     Preview {
         title: format!("Create {}", settings.name),
@@ -71,12 +82,14 @@ pub(super) fn create(settings: &Settings, schedule: &Schedule, account: &Account
             span(settings.grace_seconds.get())
         ),
         changes,
-        warnings: Vec::new(),
+        warnings: alerts.warning(settings.name.as_str()).into_iter().collect(),
         destructive: ProposalKind::CreateCheck.is_destructive(),
     }
 }
 
-pub(super) fn update(before: &Check, after: &Check, now: Millis) -> Preview {
+/// `alerts` are those before and after.
+pub(super) fn update(before: &Check, after: &Check, alerts: [&Alerts; 2], now: Millis) -> Preview {
+    let [told, to_be_told] = alerts;
     let fields = [
         ("name", Some(before.name.clone()), Some(after.name.clone())),
         ("schedule", Some(schedule_words(&before.schedule)), Some(schedule_words(&after.schedule))),
@@ -97,7 +110,10 @@ pub(super) fn update(before: &Check, after: &Check, now: Millis) -> Preview {
     let moves_times = before.schedule != after.schedule
         || before.grace_seconds != after.grace_seconds
         || before.max_runtime_seconds != after.max_runtime_seconds;
-    let mut warnings = Vec::new();
+    let mut warnings: Vec<String> = Vec::new();
+    if told.channels != to_be_told.channels {
+        warnings.extend(to_be_told.warning(&after.name));
+    }
     let summary = if moves_times {
         after_edit(before, after, now, &mut warnings)
     } else {
@@ -106,7 +122,10 @@ pub(super) fn update(before: &Check, after: &Check, now: Millis) -> Preview {
     Preview {
         title: format!("Change {}", before.name),
         summary,
-        changes: changed.chain(runs.filter(|runs| runs.before != runs.after)).collect(),
+        changes: changed
+            .chain(runs.filter(|runs| runs.before != runs.after))
+            .chain(told.changed_lines(to_be_told))
+            .collect(),
         warnings,
         destructive: ProposalKind::UpdateCheck.is_destructive(),
     }
@@ -120,7 +139,7 @@ fn after_edit(before: &Check, after: &Check, now: Millis, warnings: &mut Vec<Str
         return format!("{name} stays {}.", state_words(before, now));
     }
     match (before.status, times.due_at, times.deadline_at) {
-        (Status::Up | Status::New, _, Some(deadline)) if deadline <= now => {
+        (Status::Up | Status::New, _, Some(_)) if takes_down(before, times, now) => {
             warnings.push(format!("This takes {name} down at once: {}.", last_ping_words(before, now)));
             format!("{name} is {} now and goes down.", state_words(before, now))
         }
@@ -139,187 +158,8 @@ fn after_edit(before: &Check, after: &Check, now: Millis, warnings: &mut Vec<Str
     }
 }
 
-pub(super) fn pause(check: &Check, until: Option<Millis>, now: Millis) -> Preview {
-    let end = match until {
-        Some(until) => {
-            format!("The pause ends by itself at {}; the next ping is expected a period later.", moment(until, now))
-        }
-        None => "The pause lasts until you resume it.".to_owned(),
-    };
-    let mut warnings = Vec::new();
-    if check.status == Status::Down {
-        warnings.push(format!("{} is down now, and its recovery will go unnoticed.", check.name));
-    }
-    if check.started_at.is_some() {
-        warnings.push("A run is in progress; its end will not be counted.".to_owned());
-    }
-    Preview {
-        title: format!(
-            "Pause {}{}",
-            check.name,
-            until.map(|until| format!(" until {}", moment(until, now))).unwrap_or_default()
-        ),
-        summary: format!(
-            "{} goes silent: pings are noted only, and nothing is reported late or down. {end}",
-            check.name
-        ),
-        changes: vec![Change::new("pause", Some(pause_words(check, now)), Some(pause_until_words(until, now)))],
-        warnings,
-        destructive: ProposalKind::PauseCheck.is_destructive(),
-    }
-}
-
-pub(super) fn resume(check: &Check, now: Millis) -> Preview {
-    let name = &check.name;
-    let summary = match check.status {
-        Status::New => format!("{name} is watched again and waits for its first ping."),
-        Status::Up => format!(
-            "{name} is watched again. The next ping is due {}, and may be {} late.",
-            due_after_confirmation(check, now),
-            span(check.grace_seconds)
-        ),
-        Status::Down => format!("{name} is watched again. It stays down until its next success ping."),
-    };
-    Preview {
-        title: format!("Resume {name}"),
-        summary,
-        changes: vec![Change::new("pause", Some(pause_words(check, now)), Some("none".to_owned()))],
-        warnings: Vec::new(),
-        destructive: ProposalKind::ResumeCheck.is_destructive(),
-    }
-}
-
-pub(super) fn pause_all(checks: &[Check], until: Option<Millis>, now: Millis) -> Preview {
-    let after = pause_until_words(until, now);
-    let changes = checks.iter().map(|check| {
-        Change::new(&format!("pause of {}", check.name), Some(pause_words(check, now)), Some(after.clone()))
-    });
-    let down = || checks.iter().filter(|check| check.status == Status::Down).map(|check| check.name.as_str());
-    let names: Vec<&str> = down().collect();
-    let warnings = match names.as_slice() {
-        [] => Vec::new(),
-        _ => vec![format!("Down now, and their recovery will go unnoticed: {}.", names.join(", "))],
-    };
-    Preview {
-        title: format!("Pause {}", list(checks.iter().map(|check| check.name.as_str()))),
-        summary:
-            "They all go silent: pings are noted only, and nothing is reported late or down. If one of them is changed \
-                  before you confirm, none is paused."
-                .to_owned(),
-        changes: changes.collect(),
-        warnings,
-        destructive: ProposalKind::PauseChecks.is_destructive(),
-    }
-}
-
-pub(super) fn delete(check: &Check, account: &Account, now: Millis) -> Preview {
-    let name = &check.name;
-    let mut warnings = vec!["This cannot be undone. A pause would silence it and keep everything.".to_owned()];
-    if check.status == Status::Up {
-        warnings.push(format!("It is alive: {}.", last_ping_words(check, now)));
-    }
-    Preview {
-        title: format!("Delete {name}"),
-        summary: format!(
-            "{name} is {}; {}. Lost with it: its settings, all its recorded pings and flips, and its ping URL, which \
-             then answers 404 to jobs that still call it.",
-            state_words(check, now),
-            last_ping_words(check, now)
-        ),
-        changes: vec![
-            Change::new("check", Some(name.clone()), None),
-            Change::new("last ping", Some(last_ping(check, now)), None),
-            checks_used(account, -1),
-        ],
-        warnings,
-        destructive: ProposalKind::DeleteCheck.is_destructive(),
-    }
-}
-
-pub(super) fn rotate(check: &Check, now: Millis) -> Preview {
-    let name = &check.name;
-    let mut warnings = Vec::new();
-    if check.last_ping_at.is_some() {
-        let last = last_ping_words(check, now);
-        warnings.push(format!(
-            "A job uses the present URL: {last}. Until it has the new one, {name} counts it as missing."
-        ));
-    }
-    Preview {
-        title: format!("Replace the ping URL of {name}"),
-        summary: format!(
-            "The present ping URL of {name} stops working at once (404). The new one is made when you confirm and \
-             stands in the list of checks."
-        ),
-        changes: vec![Change::new(
-            "ping URL",
-            Some(format!("the present one of {name}")),
-            Some("a new one, made when you confirm".to_owned()),
-        )],
-        warnings,
-        destructive: ProposalKind::RotatePingKey.is_destructive(),
-    }
-}
-
-/// An expression's words may leave it open what it says to the letter, so both are shown.
-fn schedule_words(schedule: &Schedule) -> String {
-    let words = schedule.words();
-    match schedule.cron() {
-        Some(cron) if !words.contains(cron) => format!("{words}: {cron}"),
-        _ => words,
-    }
-}
-
-/// The next runs of a schedule by the clock, on that clock and in UTC.
-fn next_runs(schedule: &Schedule, tier: Tier, now: Millis) -> Option<String> {
-    let timetable = schedule.timetable()?;
-    let runs = schedule.upcoming(now, tier.floor(), NEXT_RUNS);
-    Some(runs.into_iter().map(|run| local_moment(run, now, &timetable.zone)).collect::<Vec<_>>().join("; "))
-}
-
-fn due_after_confirmation(check: &Check, now: Millis) -> String {
-    match (check.schedule.period_seconds(), next_due(check, now)) {
-        (Some(period), _) => format!("{} after you confirm", span(period.max(floor_seconds(check.tier)))),
-        (None, Some(due)) => format!("at {}", moment(due, now)),
-        (None, None) => "at no time in sight".to_owned(),
-    }
-}
-
-fn checks_used(account: &Account, difference: i64) -> Change {
-    let (used, limit) = (account.check_count, account.tier.max_checks());
-    let of = |used: i64| Some(format!("{used} of {limit}"));
-    Change::new("checks used", of(used), of(used + difference))
-}
-
-fn state_words(check: &Check, now: Millis) -> String {
-    if is_paused(check, now) { format!("paused ({})", pause_words(check, now)) } else { check.status.to_string() }
-}
-
-fn pause_words(check: &Check, now: Millis) -> String {
-    if is_paused(check, now) { pause_until_words(check.paused_until, now) } else { "none".to_owned() }
-}
-
-fn pause_until_words(until: Option<Millis>, now: Millis) -> String {
-    until.map_or_else(|| "until resumed".to_owned(), |until| format!("until {}", moment(until, now)))
-}
-
-fn last_ping(check: &Check, now: Millis) -> String {
-    check.last_ping_at.map_or_else(|| "never".to_owned(), |at| moment(at, now))
-}
-
-fn last_ping_words(check: &Check, now: Millis) -> String {
-    match check.last_ping_at {
-        Some(at) => format!("its last ping came at {}", moment(at, now)),
-        None => "it was never pinged".to_owned(),
-    }
-}
-
-/// Each tag in quotes: a tag may hold a comma, and the card must tell one tag from two.
-fn quoted(tags: &[String]) -> Option<String> {
-    let quoted: Vec<String> = tags.iter().map(|tag| format!("{tag:?}")).collect();
-    (!tags.is_empty()).then(|| quoted.join(", "))
-}
-
-fn unless_empty(text: &str) -> Option<String> {
-    (!text.is_empty()).then(|| text.to_owned())
+/// Whether an edit that leaves these times takes the check down at once.
+pub(super) fn takes_down(before: &Check, times: Times, now: Millis) -> bool {
+    let is_late = times.deadline_at.is_some_and(|deadline| deadline <= now);
+    is_late && before.status != Status::Down && !is_paused(before, now)
 }

@@ -1,17 +1,20 @@
 //! The assistant's read tools: what a model may learn of an owner's checks. Never a ping URL.
 
+mod check;
+mod foresee;
+pub mod uptime;
+mod why;
+
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::config::from_object;
 use super::floor::floor_seconds;
-use super::history::FlipView;
 use super::status::derive;
-use super::store::pings::list_pings;
-use super::store::{self, Account, Listing, flips};
+use super::store::{self, Account, Listing};
 use super::tools::ReadKind;
 use super::values::{CheckName, Tag};
-use super::view::{Card, Line, RecentPing};
+use super::view::Line;
 use super::{Check, CheckError, Refusal, Status};
 use crate::clock::Millis;
 use crate::db::Db;
@@ -21,8 +24,6 @@ use crate::ids::{CheckId, UserId};
 const MAX_LISTED: usize = 100;
 /// More checks than this no account has.
 const ALL_CHECKS: i64 = 10_000;
-/// What a model sees of what happened to a check.
-const RECENT: i64 = 10;
 
 /// Which checks a list is to hold. The first three are the stored status, whether paused or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -78,6 +79,15 @@ pub struct Found {
     pub result: Value,
     /// Whether it holds text that neither the owner nor this program wrote (ping bodies).
     pub has_foreign_text: bool,
+    /// The check that it tells of, and its version, if it tells of one.
+    pub about: Option<(CheckId, i64)>,
+}
+
+impl Found {
+    /// Nothing but the owner's and our own words.
+    fn own(result: Value) -> Self {
+        Self { result, has_foreign_text: false, about: None }
+    }
 }
 
 #[derive(Deserialize)]
@@ -112,7 +122,10 @@ pub async fn read(
 ) -> Result<Found, CheckError> {
     match kind {
         ReadKind::ListChecks => list(db, now, owner, from_object(arguments)?).await,
-        ReadKind::GetCheck => get(db, now, owner, from_object(arguments)?).await,
+        ReadKind::GetCheck => check::get(db, now, owner, from_object(arguments)?).await,
+        ReadKind::GetUptime => uptime::get(db, now, owner, from_object(arguments)?).await,
+        ReadKind::PreviewChange => foresee::change(db, now, owner, arguments).await,
+        ReadKind::PreviewSchedule => foresee::schedule(db, now, owner, from_object(arguments)?).await,
         ReadKind::GetAccount => {
             let Nothing {} = from_object(arguments)?;
             Ok(account(&find_account(db, owner).await?))
@@ -131,25 +144,14 @@ async fn list(db: &Db, now: Millis, owner: &UserId, which: Which) -> Result<Foun
     if not_shown > 0 {
         result["not_shown"] = not_shown.into();
     }
-    Ok(Found { result, has_foreign_text: false })
-}
-
-async fn get(db: &Db, now: Millis, owner: &UserId, which: OneCheck) -> Result<Found, CheckError> {
-    let check = resolve(db, owner, &which.check).await?;
-    let pings = list_pings(db, owner, &check.id, None, RECENT).await?;
-    let flips = flips::list_flips(db, owner, &check.id, None, RECENT).await?;
-    let has_foreign_text = pings.iter().any(|ping| !ping.body.is_empty());
-    let recent_pings: Vec<RecentPing> = pings.into_iter().map(RecentPing::from).collect();
-    let recent_flips: Vec<FlipView> = flips.into_iter().map(FlipView::from).collect();
-    let result = json!({"check": Card::new(check, now), "recent_pings": recent_pings, "recent_flips": recent_flips});
-    Ok(Found { result, has_foreign_text })
+    Ok(Found::own(result))
 }
 
 fn account(account: &Account) -> Found {
     let Account { name, tier, check_count } = account;
     let checks = json!({"used": check_count, "limit": tier.max_checks()});
     let result = json!({"name": name, "tier": tier, "checks": checks, "floor_seconds": floor_seconds(*tier)});
-    Found { result, has_foreign_text: false }
+    Found::own(result)
 }
 
 /// The owner's account.

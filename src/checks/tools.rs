@@ -11,6 +11,12 @@ pub enum ReadKind {
     GetCheck,
     /// The plan and its limits.
     GetAccount,
+    /// How a check did in the last days.
+    GetUptime,
+    /// What a change to a check would do.
+    PreviewChange,
+    /// What a schedule says.
+    PreviewSchedule,
 }
 
 /// A tool that proposes a change, named as the kind of action that it becomes.
@@ -39,6 +45,8 @@ pub enum Tool {
     Read(ReadKind),
     /// Becomes a pending action.
     Propose(ProposalKind),
+    /// Becomes a pending action of whatever kind takes an executed one back.
+    Undo,
 }
 
 impl ReadKind {
@@ -48,6 +56,9 @@ impl ReadKind {
             Self::ListChecks => "list_checks",
             Self::GetCheck => "get_check",
             Self::GetAccount => "get_account",
+            Self::GetUptime => "get_uptime",
+            Self::PreviewChange => "preview_change",
+            Self::PreviewSchedule => "preview_schedule",
         }
     }
 }
@@ -77,10 +88,13 @@ impl ProposalKind {
 
 impl Tool {
     /// Every tool on checks, reads first.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 14] = [
         Self::Read(ReadKind::ListChecks),
         Self::Read(ReadKind::GetCheck),
         Self::Read(ReadKind::GetAccount),
+        Self::Read(ReadKind::GetUptime),
+        Self::Read(ReadKind::PreviewChange),
+        Self::Read(ReadKind::PreviewSchedule),
         Self::Propose(ProposalKind::CreateCheck),
         Self::Propose(ProposalKind::UpdateCheck),
         Self::Propose(ProposalKind::PauseCheck),
@@ -88,6 +102,7 @@ impl Tool {
         Self::Propose(ProposalKind::PauseChecks),
         Self::Propose(ProposalKind::DeleteCheck),
         Self::Propose(ProposalKind::RotatePingKey),
+        Self::Undo,
     ];
 
     /// The tool's name.
@@ -95,6 +110,7 @@ impl Tool {
         match self {
             Self::Read(kind) => kind.as_str(),
             Self::Propose(kind) => kind.as_str(),
+            Self::Undo => "undo_action",
         }
     }
 
@@ -112,38 +128,44 @@ pub fn tool_schema(tool: Tool) -> Value {
             object(&json!({"state": {"type": "string", "enum": states}, "tag": tag()}), &[])
         }
         Tool::Read(ReadKind::GetAccount) => object(&json!({}), &[]),
+        Tool::Read(ReadKind::GetUptime) => {
+            let days = json!({"type": "integer", "minimum": 1, "maximum": super::read::uptime::MAX_DAYS,
+                "description": "How many days back. Left out: 30."});
+            object(&json!({"check": check(), "days": days}), &["check"])
+        }
+        Tool::Read(ReadKind::PreviewSchedule) => object(&schedule("Either this or cron."), &[]),
         Tool::Read(ReadKind::GetCheck)
         | Tool::Propose(ProposalKind::ResumeCheck | ProposalKind::DeleteCheck | ProposalKind::RotatePingKey) => {
             object(&json!({"check": check()}), &["check"])
         }
-        Tool::Propose(ProposalKind::CreateCheck) => object(
-            &json!({
-                "name": text(100, "Unique within the account."),
-                "period_seconds": seconds("Seconds between two pings. Either this or cron."),
-                "cron": cron(),
-                "timezone": timezone(),
-                "grace_seconds": seconds("Seconds that a ping may be late. Left out: the shortest time between two pings, at most 3600."),
+        Tool::Propose(ProposalKind::CreateCheck) => {
+            let name = json!({"name": text(100, "Unique within the account.")});
+            let rest = json!({
+                "grace_seconds": seconds("Seconds that a ping may be late. Left out: the shortest time between two \
+                    pings, at most 3600."),
                 "max_runtime_seconds": seconds("Seconds that a run may take from its start ping. Left out: the grace."),
                 "tags": tags(),
                 "description": description(),
-            }),
-            &["name"],
-        ),
-        Tool::Propose(ProposalKind::UpdateCheck) => object(
-            &json!({
-                "check": check(),
-                "name": text(100, "A new name."),
-                "period_seconds": seconds("Seconds between two pings, in place of any schedule there is."),
-                "cron": cron(),
-                "timezone": timezone(),
+            });
+            object(&joined([name, schedule("Either this or cron."), rest, alerts("Left out: all of them.")]), &["name"])
+        }
+        Tool::Propose(ProposalKind::UpdateCheck) | Tool::Read(ReadKind::PreviewChange) => {
+            let which = json!({"check": check(), "name": text(100, "A new name.")});
+            let rest = json!({
                 "grace_seconds": seconds("Seconds that a ping may be late."),
                 "max_runtime_seconds": {"type": ["integer", "null"], "minimum": 60, "maximum": 31_536_000,
                     "description": "Seconds that a run may take from its start ping; null takes the limit away."},
                 "tags": tags(),
                 "description": description(),
-            }),
-            &["check"],
-        ),
+            });
+            let when = schedule("In place of any schedule there is.");
+            object(&joined([which, when, rest, alerts("In place of all others.")]), &["check"])
+        }
+        Tool::Undo => {
+            let number = json!({"type": "integer", "minimum": 1,
+                "description": "The action's number. Left out: the one that was carried out last."});
+            object(&json!({"number": number}), &[])
+        }
         Tool::Propose(ProposalKind::PauseCheck) => object(&json!({"check": check(), "until": until()}), &["check"]),
         Tool::Propose(ProposalKind::PauseChecks) => object(
             &json!({
@@ -159,6 +181,30 @@ pub fn tool_schema(tool: Tool) -> Value {
 
 fn object(properties: &Value, required: &[&str]) -> Value {
     json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
+}
+
+/// The members of all of them, in this order.
+fn joined(parts: [Value; 4]) -> Value {
+    let members = parts.into_iter().filter_map(|part| if let Value::Object(part) = part { Some(part) } else { None });
+    Value::Object(members.flatten().collect())
+}
+
+fn schedule(instead: &str) -> Value {
+    let period = seconds(&format!("Seconds between two pings. {instead}"));
+    json!({"period_seconds": period, "cron": cron(), "timezone": timezone()})
+}
+
+/// Who is told, and when.
+fn alerts(which: &str) -> Value {
+    let channels = format!("Names or ids of the channels that are told. {which}");
+    json!({
+        "channels": {"type": "array", "items": {"type": "string"}, "maxItems": super::alerts::MAX_CHANNELS,
+            "description": channels},
+        "alert_after_failures": {"type": "integer", "minimum": 1, "maximum": 10,
+            "description": "So many fails in a row take it down; a timeout does at once. Usually 1."},
+        "reminder_seconds": {"type": ["integer", "null"], "minimum": 3_600, "maximum": 31_536_000,
+            "description": "Seconds between reminders while it is down; null for none, which is usual."},
+    })
 }
 
 fn check() -> Value {

@@ -11,17 +11,15 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::http::{CheckPath, find};
-use super::store::{flips, intake};
-use super::uptime::{Span, Uptime, measure};
+use super::read::uptime::{MAX_DAYS, USUAL_DAYS, measured};
+use super::uptime::{Span, Uptime};
 use crate::clock::Millis;
 use crate::http::{AppState, Problem, User};
 
 /// The span unless another one is asked for.
-const USUAL: Duration = Duration::from_hours(30 * 24);
-/// How far back a span may reach. Flips are kept a little longer ([`prune`](super::prune)).
-const FURTHEST: Duration = Duration::from_hours(400 * 24);
-/// More flips than this are not looked at for one answer.
-const MAX_FLIPS: u16 = 10_000;
+const USUAL: Duration = Duration::from_hours(24 * USUAL_DAYS);
+/// How far back a span may reach.
+const FURTHEST: Duration = Duration::from_hours(24 * MAX_DAYS);
 
 /// The route of this file.
 pub fn routes() -> OpenApiRouter<AppState> {
@@ -76,11 +74,5 @@ async fn get_uptime(
     let Query(asked) = asked.map_err(|error| Problem::invalid_field("query", error.body_text()))?;
     let check = find(&state, &owner, &id).await?;
     let span = asked.span(state.clock.now())?;
-    let flips = flips::list_since(&state.db, &id, span.from, i64::from(MAX_FLIPS) + 1).await?;
-    if flips.len() > usize::from(MAX_FLIPS) {
-        let detail = format!("The check has changed its state more than {MAX_FLIPS} times since then. Ask for less.");
-        return Err(Problem::invalid_field("from", detail));
-    }
-    let gaps = intake::list_gaps(&state.db, span.from, span.to).await?;
-    Ok(Json(measure(span, &flips, &gaps, check.status)))
+    Ok(Json(measured(&state.db, &check, span).await?.0))
 }

@@ -183,13 +183,35 @@ impl Card {
 }
 
 /// A ping as a model sees it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub struct RecentPing {
     at: Millis,
     kind: Kind,
     accepted: bool,
     exit_status: Option<i64>,
     body: String,
+}
+
+impl RecentPing {
+    /// When it was decided on.
+    pub fn at(&self) -> Millis {
+        self.at
+    }
+
+    /// What it said.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// As the job reported it.
+    pub fn exit_status(&self) -> Option<i64> {
+        self.exit_status
+    }
+
+    /// Whether it brought text, which neither the owner nor this program wrote.
+    pub fn has_body(&self) -> bool {
+        !self.body.is_empty()
+    }
 }
 
 impl From<PingRow> for RecentPing {

@@ -87,6 +87,7 @@ on_both! {
             "schedule: – → every day",
             "grace: – → 1 hour",
             r#"tags: – → "db", "a, b""#,
+            "told: – → nobody",
             "checks used: 0 of 20 → 1 of 20",
         ]);
         assert!(!draft.preview.destructive);

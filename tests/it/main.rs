@@ -5,6 +5,7 @@
 mod database;
 mod abort;
 mod actions;
+mod answers;
 mod approvals;
 mod asking;
 mod badges;
@@ -43,4 +44,5 @@ mod site;
 mod sweep;
 mod tiers;
 mod typed;
+mod undo;
 mod uptime;

@@ -198,3 +198,23 @@ pub async fn list_pings(
     Ok(on_db!(db.read(), pool => sqlx::query_as(SQL)
         .bind(owner).bind(check).bind(before).bind(limit).fetch_all(pool).await)?)
 }
+
+/// The owner's check's last success or fail that counted, as far back as pings are kept.
+pub async fn find_last_result(db: &Db, owner: &UserId, check: &CheckId) -> Result<Option<PingRow>, DbError> {
+    const SQL: &str =
+        "SELECT p.id, p.at, p.kind, p.accepted, p.exit_status, p.duration_ms, p.remote, p.body, p.body_length
+        FROM pings p JOIN checks c ON c.id = p.check_id
+        WHERE c.account_id = $1 AND p.check_id = $2 AND p.accepted AND p.kind IN ('success', 'fail')
+        ORDER BY p.id DESC LIMIT 1";
+    Ok(on_db!(db.read(), pool => sqlx::query_as(SQL).bind(owner).bind(check).fetch_optional(pool).await)?)
+}
+
+/// When those runs of a check started that have an id and no end, the last ones before `before` first.
+pub async fn list_open_starts(db: &Db, check: &CheckId, before: Millis, limit: i64) -> Result<Vec<Millis>, DbError> {
+    const SQL: &str = "SELECT s.at FROM pings s
+        WHERE s.check_id = $1 AND s.rid IS NOT NULL AND s.kind = 'start' AND s.accepted AND s.at < $2
+        AND NOT EXISTS (SELECT 1 FROM pings e WHERE e.check_id = $1 AND e.rid = s.rid
+            AND e.kind IN ('success', 'fail') AND e.accepted AND e.id > s.id)
+        ORDER BY s.id DESC LIMIT $3";
+    Ok(on_db!(db.read(), pool => sqlx::query_scalar(SQL).bind(check).bind(before).bind(limit).fetch_all(pool).await)?)
+}

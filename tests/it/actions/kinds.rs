@@ -50,7 +50,7 @@ on_both! {
             card["changes"],
             json!([shown("name", "db"), shown("schedule", "every day"),
             shown("grace", "30 minutes"), shown("longest run", "15 minutes"), shown("tags", "\"ops\", \"db\""),
-            shown("description", "Dumps it."), {"field": "checks used", "before": "0 of 20", "after": "1 of 20"}])
+            shown("description", "Dumps it."), shown("told", "nobody"), {"field": "checks used", "before": "0 of 20", "after": "1 of 20"}])
         );
         let answer = confirm(&ada, &card).await;
         let outcome = &answer.decided().0["outcome"];

@@ -158,7 +158,7 @@ on_both! {
         let past = "2020-01-01T00:00:00Z";
         let refused = [
             ("create_check", json!({"period_seconds": 3_600}), "\"name\" is missing"),
-            ("create_check", json!({"name": "new"}), "The schedule is missing"),
+            ("create_check", json!({"name": "new"}), "The schedule is missing: give period_seconds"),
             ("create_check", json!({"name": "new", "period_seconds": 299}), "at least 300 s"),
             ("create_check", json!({"name": "new", "period_seconds": "hourly"}), "period_seconds"),
             ("create_check", json!({"name": "new", "period_seconds": 3_600, "tier": "pro"}), "tier"),
