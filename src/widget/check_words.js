@@ -46,7 +46,8 @@ export function every(seconds) {
   return `every ${inWords(seconds).replace(/^1 (\w+)$/, '$1')}`;
 }
 
-/** Names in a row: "a, b and c". */
+/** Names in a row: "a, b and c". Each is isolated, so that none can turn around what follows it. */
 export function inARow(names) {
-  return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+  const isolated = names.map((name) => `\u2068${name}\u2069`);
+  return isolated.length < 2 ? isolated.join('') : `${isolated.slice(0, -1).join(', ')} and ${isolated.at(-1)}`;
 }

@@ -76,12 +76,12 @@ export function notificationView(first) {
   };
 }
 
-/** "sent", "not sent: connection refused (14 attempts)", "tried again at 21:20: HTTP 500". */
+/** "sent", "not sent: connection refused (14 attempts)", "not sent yet: HTTP 500; tried again 30 Nov, 21:20". */
 export function deliveryInWords({ status, attempts, last_error: error, next_attempt_at: next }) {
   if (status === 'sent') return attempts > 1 ? `sent at attempt ${attempts}` : 'sent';
   const why = error ? `: ${error}` : '';
   if (status === 'failed') return `not sent${why} (${attempts} ${attempts === 1 ? 'attempt' : 'attempts'})`;
-  return error && next ? `will be tried again at ${moment(next)}${why}` : 'on its way';
+  return error && next ? `not sent yet${why}; tried again ${moment(next)}` : 'on its way';
 }
 
 function item(at, tone, what, ...rest) {
