@@ -12,6 +12,7 @@ export class Problem extends Error {
     super(body.detail || body.title || `Flatline answered with status ${status}.`);
     this.status = status;
     this.code = body.code ?? null;
+    this.field = body.field ?? null;
     this.retryAfterSeconds = body.retry_after_seconds ?? null;
     this.requestId = body.request_id ?? requestId;
   }

@@ -1,24 +1,23 @@
-/* One check in the list: its state in words, when it last pinged, and how long it has left. */
+/* One check in the list: its state in words, its last ping, the time it has left, its last 30 days, its buttons. */
 
+import { Bars } from './bars.js';
+import { nextTime, scheduleOf, stateOf, timeLeft } from './check_words.js';
 import { copyButton, h, setText } from './dom.js';
-import { absolute, ago, inShort, inWords, secondsUntil } from './time.js';
+import { PauseMenu } from './pause_menu.js';
+import { absolute, ago } from './time.js';
 
 const FLASH_MS = 1600; // as long as its animation
 const STATE_WORDS = { new: 'New', up: 'Up', late: 'Late', down: 'Down', paused: 'Paused' };
 
-/** What a person would call its state: `paused`, `down`, `late`, `new` or `up`. */
-export function stateOf(check) {
-  if (check.paused_at) return 'paused';
-  return check.late && check.status !== 'down' ? 'late' : check.status;
-}
-
 export class CheckRow {
-  constructor(check) {
-    this.name = h('h3', { dir: 'auto' });
+  /** `toggle()` opens and closes the details; `changed(check)` gets the check that a button here has changed. */
+  constructor(check, { toggle, changed }) {
+    this.name = h('button', { type: 'button', dir: 'auto', 'aria-expanded': 'false', onclick: toggle });
     this.state = h('span', { class: 'chip-state' });
     this.running = h('span', { class: 'chip-running' }, 'Running');
     this.left = h('span', { class: 'left' });
     this.last = h('time', { class: 'last' });
+    this.bars = new Bars();
     this.schedule = h('span', { class: 'schedule' });
     this.rejected = h('p', { class: 'rejected' });
     this.tags = h('ul', { class: 'tags', 'aria-label': 'Tags' });
@@ -34,14 +33,21 @@ export class CheckRow {
       () => this.check.ping_url,
       () => this.#showUrl(),
     );
+    this.pause = new PauseMenu(() => this.check, changed);
     this.element = h(
       'li',
       { class: 'check' },
-      h('div', { class: 'top' }, this.name, this.running, this.state),
-      h('p', { class: 'facts' }, this.left, this.last),
-      h('div', { class: 'bottom' }, this.schedule, this.tags, this.copy),
+      h('div', { class: 'top' }, h('h3', {}, this.name), this.running, this.state),
+      h('div', { class: 'facts' }, h('p', {}, this.left, this.last), this.bars.element),
+      h(
+        'div',
+        { class: 'bottom' },
+        h('p', {}, this.schedule, this.tags),
+        h('div', { class: 'buttons' }, this.copy, this.pause.toggle, this.pause.resume),
+      ),
       this.rejected,
       this.url,
+      this.pause.element,
     );
     this.update(check);
   }
@@ -62,7 +68,17 @@ export class CheckRow {
     this.copy.setAttribute('aria-label', `Copy ping URL of ${check.name}`);
     this.url.setAttribute('aria-label', `Ping URL of ${check.name}`);
     this.url.value = check.ping_url;
+    this.pause.update();
+    this.detail?.update(check);
     this.tick();
+  }
+
+  /** The details, below everything else; null takes them away. */
+  showDetail(detail) {
+    this.detail?.remove();
+    this.detail = detail;
+    this.name.setAttribute('aria-expanded', String(detail !== null));
+    if (detail) this.element.append(detail.element);
   }
 
   /** The times, each second. */
@@ -78,9 +94,11 @@ export class CheckRow {
     }
     const rejected = check.rejected_count > 0 && check.last_rejected_at;
     this.rejected.hidden = !rejected;
-    if (!rejected) return;
-    const pings = check.rejected_count === 1 ? 'ping that came too early' : 'pings that came too early';
-    setText(this.rejected, `refused ${check.rejected_count} ${pings}, the last ${ago(check.last_rejected_at)}`);
+    if (rejected) {
+      const pings = check.rejected_count === 1 ? 'ping that came too early' : 'pings that came too early';
+      setText(this.rejected, `refused ${check.rejected_count} ${pings}, the last ${ago(check.last_rejected_at)}`);
+    }
+    this.detail?.tick();
   }
 
   /** Draws the eye to a change. */
@@ -94,37 +112,4 @@ export class CheckRow {
     this.url.hidden = false;
     this.url.focus();
   }
-}
-
-/** The next time that matters for a check, or null. */
-function nextTime(check) {
-  const state = stateOf(check);
-  if (state === 'paused') return check.paused_until;
-  return state === 'late' || (check.started && check.deadline_at) ? check.deadline_at : check.due_at;
-}
-
-function timeLeft(check) {
-  const until = nextTime(check);
-  const seconds = until ? secondsUntil(until) : Infinity;
-  switch (stateOf(check)) {
-    case 'paused':
-      return seconds < Infinity ? `for another ${inShort(seconds)}` : 'until resumed';
-    case 'new':
-      return 'waits for its first ping';
-    case 'down':
-      return seconds < 0 ? `was due ${ago(until)}` : 'its job reported a failure';
-    case 'late':
-      return seconds > 0 ? `down in ${inShort(seconds)}` : 'down any moment';
-    default:
-      if (seconds === Infinity) return '';
-      if (check.started) return seconds > 0 ? `must finish in ${inShort(seconds)}` : 'should have finished';
-      return seconds > 0 ? `due in ${inShort(seconds)}` : 'due now';
-  }
-}
-
-function scheduleOf(check) {
-  const when = check.cron
-    ? `cron ${check.cron} ${check.timezone}`
-    : `every ${inWords(check.period_seconds).replace(/^1 /, '')}`;
-  return `${when} · grace ${inShort(check.grace_seconds)}`;
 }

@@ -1,14 +1,18 @@
 /* The list of checks: asked for every two seconds, changed in place, so that focus and selection stay. */
 
-import { all } from './api.js';
-import { CheckRow, stateOf } from './check_row.js';
-import { h, hidden, setText } from './dom.js';
+import { all, call } from './api.js';
+import { CheckDetail } from './check_detail.js';
+import { CheckRow } from './check_row.js';
+import { stateOf } from './check_words.js';
+import { arrange, h, hidden, setText } from './dom.js';
 import { everySecond } from './time.js';
+import { Uptimes } from './uptimes.js';
 
 const POLL_MS = 2000;
 const PAGE = 100; // checks a request; a long list is asked for more rarely
 const HIDDEN_POLL_MS = 30_000;
 const URGENCY = { down: 0, late: 1 };
+const OPEN = '#check='; // in the address, before the id of the check whose details are open
 
 export class Checks {
   #rows = new Map(); // check id → its row
@@ -16,8 +20,13 @@ export class Checks {
   #asking = null;
   #again = false;
   #loaded = false;
+  #epoch = 0; // moves with every change made here: an answer that was asked for before is old
+  #open = null; // the row whose details are shown
+  #uptimes = new Uptimes();
 
-  constructor() {
+  /** `channels` are shown above the list, and named in the details. */
+  constructor(channels) {
+    this.channels = channels;
     this.list = h('ul', { class: 'check-list', 'aria-labelledby': 'checks-title' });
     this.summary = h('p', { class: 'check-summary' }, 'Loading…');
     this.problem = h('p', { class: 'problem', role: 'alert' });
@@ -32,7 +41,8 @@ export class Checks {
     this.element = h(
       'section',
       { class: 'checks', id: 'checks', 'aria-labelledby': 'checks-title', tabindex: -1 },
-      h('header', {}, h('h2', { id: 'checks-title' }, 'Checks'), this.summary),
+      h('header', {}, h('h2', { id: 'checks-title' }, 'Checks'), this.summary, channels.toggle),
+      channels.element,
       this.problem,
       this.list,
       this.empty,
@@ -40,6 +50,12 @@ export class Checks {
     );
     everySecond(() => this.#rows.forEach((row) => row.tick()));
     document.addEventListener('visibilitychange', () => this.refresh());
+    window.addEventListener('hashchange', () => this.#openNamed());
+  }
+
+  /** Whether the address names a check whose details are to be open. */
+  static get isNamed() {
+    return location.hash.startsWith(OPEN);
   }
 
   /** Names of the checks, for suggestions. */
@@ -65,8 +81,10 @@ export class Checks {
   }
 
   async #ask() {
+    const epoch = this.#epoch;
     try {
-      this.#show(await all('/api/checks', 'checks'));
+      const checks = await all('/api/checks', 'checks');
+      if (epoch === this.#epoch) this.#show(checks);
       setText(this.problem, '');
     } catch (problem) {
       setText(this.problem, `${problem.message} What is shown may be old.`);
@@ -78,43 +96,101 @@ export class Checks {
     for (const [id, row] of this.#rows) if (!known.has(id)) this.#remove(id, row);
     const news = checks.map((check) => this.#put(check)).filter(Boolean);
     if (this.#loaded && news.length > 0) setText(this.news, news.join('. '));
-    this.#loaded = true;
-    this.#order();
+    this.#arrange();
     this.empty.hidden = checks.length > 0;
-    setText(this.summary, summary(checks));
+    if (!this.#loaded) this.#openNamed();
+    this.#loaded = true;
+  }
+
+  /** Takes in a check that a button of the page has changed. */
+  #learn(check) {
+    this.#epoch += 1;
+    this.#put(check);
+    this.#arrange();
+    this.refresh();
+  }
+
+  /** Asks for one check alone. */
+  async #askFor(id) {
+    const epoch = this.#epoch;
+    const check = await call('GET', `/api/checks/${encodeURIComponent(id)}`).catch(() => null);
+    if (!check || epoch !== this.#epoch || !this.#rows.has(id)) return;
+    const news = this.#put(check);
+    if (!news) return;
+    setText(this.news, news);
+    this.#arrange();
   }
 
   /** Shows a check; gives the sentence that says what is new about it. */
   #put(check) {
     const row = this.#rows.get(check.id);
     if (!row) {
-      this.#rows.set(check.id, new CheckRow(check));
+      this.#add(check);
       return `${check.name} was added`;
     }
     const before = stateOf(row.check);
     row.update(check);
     if (before === stateOf(check)) return null;
     row.flash();
+    this.#uptimes.outdate(row);
     return `${check.name} is now ${stateOf(check)}`;
   }
 
-  #remove(id, row) {
-    row.element.remove();
-    this.#rows.delete(id);
+  #add(check) {
+    const row = new CheckRow(check, { toggle: () => this.#toggle(row), changed: (changed) => this.#learn(changed) });
+    this.#rows.set(check.id, row);
+    this.#uptimes.watch(row);
   }
 
-  // What needs a person comes first, the rest by name. Only rows out of place move, and a moved row keeps the focus.
-  #order() {
+  #remove(id, row) {
+    if (row === this.#open) this.#toggle(row);
+    if (row.element.contains(document.activeElement)) this.element.focus();
+    row.element.remove();
+    this.#rows.delete(id);
+    this.#uptimes.unwatch(row);
+  }
+
+  /** Opens the details of a check, and closes those of another. */
+  #toggle(row) {
+    const before = this.#open;
+    this.#open = null;
+    before?.showDetail(null);
+    if (before !== row) {
+      this.#open = row;
+      row.showDetail(
+        new CheckDetail(row.check, {
+          channels: this.channels,
+          ask: () => this.#askFor(row.check.id),
+          close: () => {
+            this.#toggle(row);
+            row.name.focus();
+          },
+        }),
+      );
+    }
+    history.replaceState(null, '', this.#open ? `${OPEN}${row.check.id}` : location.pathname + location.search);
+  }
+
+  // The address may be a link to one check.
+  #openNamed() {
+    const row = Checks.isNamed ? this.#rows.get(location.hash.slice(OPEN.length)) : null;
+    if (!row || row === this.#open) return;
+    this.#toggle(row);
+    row.name.focus({ preventScroll: true });
+    row.element.scrollIntoView({ block: 'start' });
+  }
+
+  // What needs a person comes first, the rest by name.
+  #arrange() {
     const urgency = (row) => URGENCY[stateOf(row.check)] ?? 2;
     const rows = [...this.#rows.values()].sort(
       (a, b) => urgency(a) - urgency(b) || a.check.name.localeCompare(b.check.name),
     );
-    const focused = document.activeElement;
-    rows.forEach((row, index) => {
-      if (this.list.children[index] !== row.element)
-        this.list.insertBefore(row.element, this.list.children[index] ?? null);
-    });
-    if (document.activeElement !== focused && this.list.contains(focused)) focused.focus();
+    arrange(
+      this.list,
+      rows.map(({ element }) => element),
+    );
+    setText(this.summary, summary(rows.map(({ check }) => check)));
   }
 }
 

@@ -6,7 +6,15 @@
  * lists of them.
  */
 export function h(tag, props = {}, ...children) {
-  const element = document.createElement(tag);
+  return build(document.createElement(tag), props, children);
+}
+
+/** The same for the nodes of a picture. */
+export function svg(tag, props = {}, ...children) {
+  return build(document.createElementNS('http://www.w3.org/2000/svg', tag), props, children);
+}
+
+function build(element, props, children) {
   for (const [name, value] of Object.entries(props)) {
     if (typeof value === 'function') element.addEventListener(name.slice(2), value);
     else if (value === true) element.setAttribute(name, '');
@@ -35,6 +43,27 @@ export function hidden(tag, props, ...children) {
 export function randomId() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/** Puts `elements` into this order and takes all others out. Only what is out of place moves, and the focus stays. */
+export function arrange(parent, elements) {
+  const wanted = new Set(elements);
+  for (const child of [...parent.children]) if (!wanted.has(child)) child.remove();
+  if (elements.every((element, index) => parent.children[index] === element)) return;
+  const focused = document.activeElement;
+  // Chromium's `moveBefore` forgets which styles a changed attribute has made stale, so these are computed before it.
+  void parent.offsetHeight;
+  elements.forEach((element, index) => {
+    const there = parent.children[index] ?? null;
+    if (there !== element) move(parent, element, there);
+  });
+  if (document.activeElement !== focused && parent.contains(focused)) focused.focus({ preventScroll: true });
+}
+
+// Where a browser has `moveBefore`, it keeps what `insertBefore` resets: scrolled text, an open picker.
+function move(parent, element, there) {
+  if (parent.moveBefore && element.parentNode === parent) parent.moveBefore(element, there);
+  else parent.insertBefore(element, there);
 }
 
 const memory = new Map();
@@ -72,4 +101,11 @@ export function copyButton(label, text, fallback) {
     }
   }
   return button;
+}
+
+/** Text to be copied: a block of code and its button, named `label` for those who do not see what it stands beside. */
+export function codeBlock(text, label) {
+  const copy = copyButton('Copy', () => text);
+  if (label) copy.setAttribute('aria-label', `Copy ${label}`);
+  return h('div', { class: 'code' }, h('pre', { tabindex: 0 }, h('code', { dir: 'ltr' }, text)), copy);
 }

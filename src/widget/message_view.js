@@ -8,6 +8,9 @@ const TOOLS = {
   list_checks: ['Looking at your checks…', 'Looked at your checks'],
   get_check: ['Looking at a check…', 'Looked at a check'],
   get_account: ['Looking at your plan…', 'Looked at your plan'],
+  get_uptime: ['Looking at the uptime…', 'Looked at the uptime'],
+  preview_change: ['Trying out a change…', 'Tried out a change, without making it'],
+  preview_schedule: ['Trying out a schedule…', 'Tried out a schedule'],
 };
 const PROPOSING = ['Preparing a change for you to confirm…', ''];
 const ENDINGS = { interrupted: 'Stopped before the end.', failed: 'This answer could not be finished.' };

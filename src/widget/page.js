@@ -1,5 +1,6 @@
 /* The page: the list of checks beside the chat; for a visitor, what Flatline is and how to sign in. */
 
+import { Channels } from './channels.js';
 import { Chat } from './chat.js';
 import { Checks } from './checks.js';
 import { h } from './dom.js';
@@ -10,7 +11,8 @@ const session = await startSession(main);
 if (session) show();
 
 function show() {
-  const checks = session.kind === 'user' ? new Checks() : null;
+  const channels = session.kind === 'user' ? new Channels() : null;
+  const checks = channels && new Checks(channels);
   const chat = new Chat(session, {
     onDecided: () => checks?.refresh(),
     suggestions: () =>
@@ -26,6 +28,7 @@ function show() {
   paneButtons(checks ? 'Checks' : 'About');
   const load = () => chat.load().catch((problem) => chat.log.fail(problem, load));
   (checks ? checks.refresh() : Promise.resolve()).then(load);
+  channels?.refresh();
 }
 
 function ownerSuggestions(names) {
@@ -62,5 +65,5 @@ function paneButtons(sideName) {
       h('button', { type: 'button', value, onclick: () => choose(value) }, name),
     ),
   );
-  choose('chat');
+  choose(Checks.isNamed ? 'side' : 'chat');
 }

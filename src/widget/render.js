@@ -1,7 +1,7 @@
 /* Model text to DOM nodes, while it grows. Never HTML, never a picture, never a script. */
 
 import { parseBlocks } from './blocks.js';
-import { appendAll, copyButton, h } from './dom.js';
+import { appendAll, codeBlock, h } from './dom.js';
 import { appendInline } from './inline.js';
 
 const DEEPEST = 4; // lists in lists in quotes: beyond this, plain text
@@ -55,7 +55,7 @@ function blockNode(block, depth) {
     case 'rule':
       return h('hr');
     case 'code':
-      return codeNode(block);
+      return codeBlock(block.text);
     case 'list':
       return h(
         block.ordered ? 'ol' : 'ul',
@@ -79,16 +79,6 @@ function inline(element, text) {
 function nested(text, depth) {
   if (depth >= DEEPEST) return [h('p', {}, text)];
   return parseBlocks(text).map((block) => blockNode(block, depth + 1));
-}
-
-function codeNode(block) {
-  const code = h('code', { dir: 'ltr' }, block.text);
-  return h(
-    'div',
-    { class: 'code' },
-    h('pre', { tabindex: 0 }, code),
-    copyButton('Copy', () => block.text),
-  );
 }
 
 function tableNode(block) {

@@ -74,3 +74,12 @@ export function ago(time) {
 export function absolute(time) {
   return new Date(time).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'long' });
 }
+
+const SHORT_MOMENT = { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' };
+
+/** A time in short, in the reader's zone: "30 Nov, 21:16"; with its year where that is another one. */
+export function moment(time) {
+  const date = new Date(time);
+  const other = date.getFullYear() !== new Date(serverNow()).getFullYear();
+  return date.toLocaleString(undefined, other ? { ...SHORT_MOMENT, year: 'numeric' } : SHORT_MOMENT);
+}

@@ -106,6 +106,23 @@ export async function signIn(page, flatline) {
   await page.locator('.check').first().waitFor();
 }
 
+/** Calls the API as the page would; gives what it answered. */
+export function api(page, method, path, body) {
+  return page.evaluate(
+    async ([method, path, body]) => {
+      const headers = body ? { 'content-type': 'application/json' } : {};
+      const response = await fetch(path, { method, headers, body: body && JSON.stringify(body) });
+      return response.status === 204 ? null : response.json();
+    },
+    [method, path, body],
+  );
+}
+
+/** The row of the check with that name. */
+export function checkRow(page, name) {
+  return page.locator('.check').filter({ has: page.getByRole('heading', { name, exact: true }) });
+}
+
 /** Says something as a person does, and waits for the answer's end. */
 export async function say(page, text) {
   const answers = page.locator('.message.assistant');

@@ -254,7 +254,10 @@ test('the list changes in place: a row that moves keeps the focus', async () => 
   const first = page.locator('.check').first();
   await eventually('the row has moved up', async () => (await first.getAttribute('data-id')) === id);
   assert.equal(await page.evaluate(() => document.activeElement.getAttribute('aria-label')), label);
-  assert.match(await page.locator('.checks [role="status"]').textContent(), /is now down/);
+  // What moved is drawn as what it is now, down to its children.
+  const colour = (place) => first.locator(place).evaluate((element) => getComputedStyle(element).color);
+  assert.equal(await colour('.left'), await first.evaluate((element) => getComputedStyle(element).borderLeftColor));
+  assert.match(await page.locator('.checks > [role="status"]').textContent(), /is now down/);
   page.calm();
   await page.unrouteAll({ behavior: 'wait' });
   await page.close();
