@@ -145,7 +145,9 @@ test('an answer that was asked for before the pause does not undo it on the scre
   const seen = page.evaluate(
     (name) =>
       new Promise((done) => {
-        const row = [...document.querySelectorAll('.check')].find((row) => row.querySelector('h3').textContent === name);
+        const row = [...document.querySelectorAll('.check')].find(
+          (row) => row.querySelector('h3').textContent === name,
+        );
         const states = [];
         new MutationObserver(() => states.push(row.dataset.state)).observe(row, { attributeFilter: ['data-state'] });
         setTimeout(() => done(states), 3000);
