@@ -1,4 +1,4 @@
-/* The details of one check: flips, pings, who was told, ready-made lines; kept fresh, by mouse, keyboard and address. */
+/* The details of a check: flips, pings, who was told, lines to copy; kept fresh; by mouse, keyboard and address. */
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

@@ -1,4 +1,4 @@
-/* Everything on the page at a phone's width, in the dark, without motion: nothing is cut off, everything can be read. */
+/* The page at a phone’s width, in the dark, without motion: nothing is cut off, everything can be read. */
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
