@@ -29,7 +29,12 @@ export class ChannelForm {
     const cancel = h('button', { type: 'button', onclick: close }, 'Cancel');
     this.form = h(
       'form',
-      { class: 'channel-form', novalidate: true, 'aria-label': 'New channel', onsubmit: (event) => this.#submit(event) },
+      {
+        class: 'channel-form',
+        novalidate: true,
+        'aria-label': 'New channel',
+        onsubmit: (event) => this.#submit(event),
+      },
       this.kind.element,
       this.name.element,
       this.url.element,

@@ -7,7 +7,7 @@ import { arrange, h, setText } from './dom.js';
 import { everySecond } from './time.js';
 
 const REFRESH_EVERY_S = 5; // while the panel is open
-const REST_EVERY_S = 60; // else: only names are shown then
+const REST_EVERY_S = 15; // else: only their number and names are shown then
 
 export class Channels {
   #channels = null; // null before the first answer
@@ -18,7 +18,13 @@ export class Channels {
   constructor() {
     this.toggle = h(
       'button',
-      { type: 'button', class: 'small', 'aria-expanded': 'false', 'aria-controls': 'channels', onclick: () => this.#press() },
+      {
+        type: 'button',
+        class: 'small',
+        'aria-expanded': 'false',
+        'aria-controls': 'channels',
+        onclick: () => this.#press(),
+      },
       'Channels',
     );
     this.title = h('h3', { id: 'channels-title', tabindex: -1 }, 'Channels');

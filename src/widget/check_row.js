@@ -68,6 +68,10 @@ export class CheckRow {
     this.copy.setAttribute('aria-label', `Copy ping URL of ${check.name}`);
     this.url.setAttribute('aria-label', `Ping URL of ${check.name}`);
     this.url.value = check.ping_url;
+    const until = nextTime(check);
+    this.left.title = until ? absolute(until) : '';
+    this.last.dateTime = check.last_ping_at ?? '';
+    this.last.title = check.last_ping_at ? absolute(check.last_ping_at) : '';
     this.pause.update();
     this.detail?.update(check);
     this.tick();
@@ -81,17 +85,11 @@ export class CheckRow {
     if (detail) this.element.append(detail.element);
   }
 
-  /** The times, each second. */
+  /** The times, each second, of a thousand rows: no more than that. */
   tick() {
     const { check } = this;
     setText(this.left, timeLeft(check));
-    const until = nextTime(check);
-    this.left.title = until ? absolute(until) : '';
     setText(this.last, check.last_ping_at ? `last ping ${ago(check.last_ping_at)}` : 'no ping yet');
-    if (check.last_ping_at) {
-      this.last.dateTime = check.last_ping_at;
-      this.last.title = absolute(check.last_ping_at);
-    }
     const rejected = check.rejected_count > 0 && check.last_rejected_at;
     this.rejected.hidden = !rejected;
     if (rejected) {

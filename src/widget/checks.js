@@ -22,7 +22,7 @@ export class Checks {
   #loaded = false;
   #epoch = 0; // moves with every change made here: an answer that was asked for before is old
   #open = null; // the row whose details are shown
-  #uptimes = new Uptimes();
+  #uptimes;
 
   /** `channels` are shown above the list, and named in the details. */
   constructor(channels) {
@@ -48,6 +48,7 @@ export class Checks {
       this.empty,
       this.news,
     );
+    this.#uptimes = new Uptimes(this.element);
     everySecond(() => this.#rows.forEach((row) => row.tick()));
     document.addEventListener('visibilitychange', () => this.refresh());
     window.addEventListener('hashchange', () => this.#openNamed());

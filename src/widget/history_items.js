@@ -1,7 +1,7 @@
 /* What happened to a check, one by one: a flip, a ping, a message to a channel. All that others wrote is text. */
 
 import { h, setText } from './dom.js';
-import { absolute, inShort, inWords, moment } from './time.js';
+import { absolute, inShort, inWords, moment, secondsUntil } from './time.js';
 
 const KEPT_BYTES = 10_000; // of a ping's body
 const SHORT_BODY = 200; // characters that are shown without asking
@@ -28,8 +28,8 @@ export function flipView(flip) {
   return {
     element,
     update(_, newer) {
-      const seconds = newer ? (Date.parse(newer.at) - Date.parse(flip.at)) / 1000 : null;
-      setText(lasted, seconds === null ? 'until now' : `for ${inShort(seconds)}`);
+      if (newer) setText(lasted, `for ${inShort((Date.parse(newer.at) - Date.parse(flip.at)) / 1000)}`);
+      else setText(lasted, `for ${inShort(-secondsUntil(flip.at))} so far`);
     },
   };
 }

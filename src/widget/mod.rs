@@ -73,6 +73,7 @@ static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
         "turn.js",
         "uptimes.js",
         "answer.css",
+        "bars.css",
         "base.css",
         "card.css",
         "channels.css",

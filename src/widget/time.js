@@ -70,16 +70,20 @@ export function ago(time) {
   return seconds < 2 ? 'just now' : `${inShort(seconds)} ago`;
 }
 
+// Made once: to make one takes far longer than to use it.
+const FULL = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'long' });
+const SHORT_MOMENT = { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' };
+const OF_THIS_YEAR = new Intl.DateTimeFormat(undefined, SHORT_MOMENT);
+const OF_ANOTHER_YEAR = new Intl.DateTimeFormat(undefined, { ...SHORT_MOMENT, year: 'numeric' });
+
 /** A time in full, in the reader's zone. */
 export function absolute(time) {
-  return new Date(time).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'long' });
+  return FULL.format(new Date(time));
 }
-
-const SHORT_MOMENT = { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' };
 
 /** A time in short, in the reader's zone: "30 Nov, 21:16"; with its year where that is another one. */
 export function moment(time) {
   const date = new Date(time);
-  const other = date.getFullYear() !== new Date(serverNow()).getFullYear();
-  return date.toLocaleString(undefined, other ? { ...SHORT_MOMENT, year: 'numeric' } : SHORT_MOMENT);
+  const format = date.getFullYear() === new Date(serverNow()).getFullYear() ? OF_THIS_YEAR : OF_ANOTHER_YEAR;
+  return format.format(date);
 }

@@ -15,9 +15,11 @@ export class Uptimes {
   #visible = new Set();
   #rows = new Map(); // element → its row
   #due = new WeakMap(); // row → when its bars are to be asked for again; at once if it is not in here
-  #sight = new IntersectionObserver((entries) => this.#look(entries), { rootMargin: '120px' });
+  #sight;
 
-  constructor() {
+  /** `scroller` is the element in which the rows scroll. */
+  constructor(scroller) {
+    this.#sight = new IntersectionObserver((entries) => this.#look(entries), { root: scroller, rootMargin: '120px' });
     everySecond(() => this.#next());
   }
 

@@ -75,9 +75,11 @@ test('bars tell of 30 days, to the eye and in words', async () => {
     await eventually(told, async () => (await words(page, 'nightly-backup')) === told);
     assert.equal(await row.locator('.uptime').textContent(), figure);
     assert.equal(await row.locator('.bars g').count(), 30);
-    const seen = await row.locator('.bars').evaluate((bars) =>
-      [...bars.children].map((day) => [...day.querySelectorAll('rect')].map((rect) => rect.getAttribute('class'))),
-    );
+    const seen = await row
+      .locator('.bars')
+      .evaluate((bars) =>
+        [...bars.children].map((day) => [...day.querySelectorAll('rect')].map((rect) => rect.getAttribute('class'))),
+      );
     days.forEach((day, index) => {
       assert.equal(seen[index].includes('down'), day.down_seconds > 0);
       assert.equal(seen[index].includes('blind'), day.no_data_seconds > 0);
@@ -134,11 +136,13 @@ test('of a thousand checks only those in sight are asked for, four at a time', a
   });
   await eventually('all are listed', async () => (await page.locator('.check').count()) === 1000);
   const inSight = () =>
-    page.locator('.check').evaluateAll((rows) =>
-      rows
-        .filter((row) => row.getBoundingClientRect().top < innerHeight && row.getBoundingClientRect().bottom > 0)
-        .map((row) => row.querySelector('.bars').childElementCount),
-    );
+    page
+      .locator('.check')
+      .evaluateAll((rows) =>
+        rows
+          .filter((row) => row.getBoundingClientRect().top < innerHeight && row.getBoundingClientRect().bottom > 0)
+          .map((row) => row.querySelector('.bars').childElementCount),
+      );
   const shown = async () => (await inSight()).every((bars) => bars === 30);
   await eventually('bars in sight', shown);
   await page.waitForTimeout(500);
@@ -149,6 +153,18 @@ test('of a thousand checks only those in sight are asked for, four at a time', a
   assert.ok(asked.length < 40, `${asked.length} asked for`);
   assert.equal(new Set(asked).size, asked.length, 'none is asked for twice');
   assert.equal(most, 4);
+  // The times of a thousand rows run, and the page stays quick.
+  const busy = await page.evaluate(
+    () =>
+      new Promise((done) => {
+        let sum = 0;
+        new PerformanceObserver((list) => list.getEntries().forEach(({ duration }) => (sum += duration))).observe({
+          entryTypes: ['longtask'],
+        });
+        setTimeout(() => done(sum), 3000);
+      }),
+  );
+  assert.ok(busy < 600, `busy for ${busy} ms of 3000`);
   page.calm();
   await page.unrouteAll({ behavior: 'wait' });
   await page.close();

@@ -101,7 +101,11 @@ test('a test that fails says why, in our words', async () => {
   await row.waitFor();
   assert.equal(await page.locator('.secret').isVisible(), false);
   await page.getByRole('button', { name: 'Send a test to chat room' }).click();
-  await eventually('the reason', async () => /not sent yet: .*500/.test(await row.locator('.status').innerText()), 8000);
+  await eventually(
+    'the reason',
+    async () => /not sent yet: .*500/.test(await row.locator('.status').innerText()),
+    8000,
+  );
   assert.doesNotMatch(await row.innerText(), /receiver says/);
   page.calm();
   await page.close();
@@ -109,7 +113,11 @@ test('a test that fails says why, in our words', async () => {
 
 test('what is refused is said at its field', async () => {
   const page = await channelsPage([409, 422]);
-  const error = (label) => page.locator('.field').filter({ has: page.getByLabel(label, { exact: true }) }).getByRole('alert');
+  const error = (label) =>
+    page
+      .locator('.field')
+      .filter({ has: page.getByLabel(label, { exact: true }) })
+      .getByRole('alert');
   await fill(page, { name: 'ops', url: 'no url' });
   await eventually('at the URL', async () => (await error('URL').innerText()).length > 5);
   const url = page.getByLabel('URL', { exact: true });
@@ -187,7 +195,11 @@ test('checks name their channels and tell who was told; what others do shows wit
   const { checks } = await api(page, 'GET', '/api/checks');
   await fetch(`${checks.find(({ name }) => name === 'queue-worker').ping_url}/fail`);
   const told = detail.locator('.history > li');
-  await eventually('told', async () => /Down[^]*to from elsewhere \(webhook\)[^]*sent/.test(await told.allInnerTexts()), 9000);
+  await eventually(
+    'told',
+    async () => /Down[^]*to from elsewhere \(webhook\)[^]*sent/.test(await told.allInnerTexts()),
+    9000,
+  );
   assert.equal(await told.count(), 1);
 
   const before = await channel(page, 'from elsewhere').elementHandle();

@@ -1,4 +1,4 @@
-/* The details of one check: flips, pings, who was told, ready-made lines; kept fresh, by mouse, keyboard and address. */
+/* The details of a check: flips, pings, who was told, lines to copy; kept fresh; by mouse, keyboard and address. */
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -81,11 +81,11 @@ test('flips and pings show while the details are open, without a reload', async 
   await fetch(`${url}/start`);
   await fetch(url, { method: 'POST', body: 'done' });
   await eventually('first ping', async () => (await items(detail).count()) === 1);
-  assert.match(await items(detail).first().innerText(), /Up[^]*the first ping came[^]*until now/);
+  assert.match(await items(detail).first().innerText(), /Up[^]*the first ping came[^]*so far/);
   await fetch(`${url}/3`, { method: 'POST', body: 'disk full' });
   await eventually('down', async () => (await items(detail).count()) === 2);
-  assert.match(await items(detail).first().innerText(), /Down[^]*its job ended with a failure[^]*until now/);
-  assert.match(await items(detail).nth(1).innerText(), /for \d+ s/);
+  assert.match(await items(detail).first().innerText(), /Down[^]*its job ended with a failure[^]*so far/);
+  assert.match(await items(detail).nth(1).innerText(), /for \d+ s(?! so far)/);
 
   await detail.getByRole('tab', { name: 'Pings' }).click();
   await eventually('pings', async () => (await items(detail).count()) === 3);
@@ -100,7 +100,11 @@ test('flips and pings show while the details are open, without a reload', async 
   await fetch(`${url}/log`, { method: 'POST', body: 'cleaning up' });
   await eventually('note', async () => (await items(detail).count()) === 4, 8000);
   assert.match(await items(detail).first().innerText(), /Note[^]*cleaning up/);
-  assert.ok(await items(detail).nth(1).evaluate((item, known) => item === known, known));
+  assert.ok(
+    await items(detail)
+      .nth(1)
+      .evaluate((item, known) => item === known, known),
+  );
   assert.ok(marked && (await page.evaluate(() => window.marked)));
   page.calm();
   await page.close();
@@ -128,7 +132,12 @@ test('a long history is read page by page, and a long body says how long it was'
   await eventually('the end', async () => (await items(detail).count()) === 47);
   assert.deepEqual((await bodies()).slice(2), notes);
   assert.ok(!(await older.isVisible()));
-  assert.ok(await items(detail).nth(41).evaluate((item) => item === document.activeElement), 'the reading goes on');
+  assert.ok(
+    await items(detail)
+      .nth(41)
+      .evaluate((item) => item === document.activeElement),
+    'the reading goes on',
+  );
 
   // More has come than a page holds: what was loaded does not meet it any more, and the list begins anew.
   for (let number = 1; number <= 25; number += 1) arrive(`storm ${number}`);
@@ -255,9 +264,13 @@ test('hostile names, descriptions and bodies are text', async () => {
     .evaluateAll((all) => all.map((pre) => pre.textContent));
   assert.deepEqual(shown, HOSTILE);
   assert.equal(await detail.locator('.description').textContent(), text);
-  const made = await page.locator('.check').evaluateAll((rows) =>
-    rows.flatMap((row) => [...row.querySelectorAll('img, script, iframe, b, a, style, object')].map((e) => e.outerHTML)),
-  );
+  const made = await page
+    .locator('.check')
+    .evaluateAll((rows) =>
+      rows.flatMap((row) =>
+        [...row.querySelectorAll('img, script, iframe, b, a, style, object')].map((e) => e.outerHTML),
+      ),
+    );
   assert.deepEqual(made, []);
   assert.equal(await page.title(), title);
   page.calm();

@@ -132,31 +132,37 @@ test('with the keyboard alone, and the focus is never lost', async () => {
 });
 
 test('an answer that was asked for before the pause does not undo it on the screen', async () => {
-  let held = null;
+  const old = deferred();
+  const asked = deferred();
+  let requests = 0;
   await page.route('**/api/checks?*', async (route) => {
-    const answer = await route.fetch();
-    if (held === null) {
-      held = new Promise((release) => setTimeout(release, 1500));
-      await held;
+    const response = await route.fetch();
+    if ((requests += 1) === 1) {
+      asked.resolve();
+      await old.promise;
     }
-    await route.fulfill({ response: answer });
+    await route.fulfill({ response });
   });
-  await eventually('an old answer is on its way', () => held !== null);
-  const seen = page.evaluate(
-    (name) =>
-      new Promise((done) => {
-        const row = [...document.querySelectorAll('.check')].find((row) => row.querySelector('h3').textContent === name);
-        const states = [];
-        new MutationObserver(() => states.push(row.dataset.state)).observe(row, { attributeFilter: ['data-state'] });
-        setTimeout(() => done(states), 3000);
-      }),
-    NAME,
-  );
+  await asked.promise;
+  await page.evaluate((name) => {
+    const row = [...document.querySelectorAll('.check')].find((row) => row.querySelector('h3').textContent === name);
+    window.states = [];
+    new MutationObserver(() => window.states.push(row.dataset.state)).observe(row, { attributeFilter: ['data-state'] });
+  }, NAME);
   await openMenu();
   await page.getByRole('button', { name: 'Until resumed' }).click();
-  const states = await seen;
+  await isPaused();
+  old.resolve();
+  await eventually('the next answer', () => requests > 2);
+  const states = await page.evaluate(() => window.states);
   assert.ok(states.length > 0 && states.every((state) => state === 'paused'), states.join());
   await page.unrouteAll({ behavior: 'wait' });
   await resume();
   page.calm();
 });
+
+function deferred() {
+  let resolve;
+  const promise = new Promise((done) => (resolve = done));
+  return { promise, resolve };
+}

@@ -221,9 +221,9 @@ test('hostile text in cards, checks, questions and problems stays text', async (
   assert.deepEqual(lost, []);
   assert.deepEqual(
     await page.evaluate(() =>
-      [...document.querySelectorAll('#stage :is(img, script, iframe, svg:not(.bars), style, link, object, a, form)')].map(
-        (element) => element.outerHTML,
-      ),
+      [
+        ...document.querySelectorAll('#stage :is(img, script, iframe, svg:not(.bars), style, link, object, a, form)'),
+      ].map((element) => element.outerHTML),
     ),
     [],
   );
