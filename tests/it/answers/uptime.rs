@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use flatline::checks::store::intake::list_gaps;
 use flatline::limits::Tier;
 use flatline::on_db;
 use serde_json::{Value, json};
@@ -55,7 +56,10 @@ on_both! {
             let is_bad = |day: &&Value| day["down_seconds"] != 0 || day["no_data_seconds"] != 0;
             let bad: Vec<&Value> = api["days"].as_array().unwrap().iter().filter(is_bad).collect();
             assert_eq!(told["bad_days"], json!(bad), "{days}");
-            assert_eq!(told["no_data"], json!([{"from": from.rfc3339(), "to": to.rfc3339()}]));
+            // The site's own worker may have found the clock moved before it first looked: a gap like any other.
+            let gaps = list_gaps(site.db(), site.now().minus(HOUR * 24 * days), site.now()).await.unwrap();
+            let gaps: Vec<Value> = gaps.iter().map(|gap| json!({"from": gap.from, "to": gap.to})).collect();
+            assert_eq!((&told["no_data"], gaps.last()), (&json!(gaps), Some(&json!({"from": from, "to": to}))), "{days}");
         }
         let usual = tool(&site, &ann, "get_uptime", json!({"check": "backup"})).await;
         assert_eq!((&usual["uptime"], &usual["outages_not_shown"]), (&ann.get(&path).await["uptime"], &json!(5)));
