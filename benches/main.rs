@@ -1,5 +1,5 @@
-//! What the documents claim about speed, measured: `cargo bench` prints it. Each claim is a ratio to the bare thing in
-//! the same run, on SQLite, against the built program as a child process.
+//! What the documents claim about speed, measured: `bash tests/run bench` prints it. Each claim is a ratio to the bare
+//! thing in the same run.
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a measurement fails by panicking")]
 
 #[macro_use]
@@ -9,6 +9,7 @@ mod it {
     #[macro_use]
     pub mod database;
     pub mod provider;
+    pub mod rig;
     pub mod site;
 }
 #[path = "../tests/crash/child.rs"]
@@ -17,9 +18,10 @@ mod child;
 #[path = "../tests/crash/ground.rs"]
 #[expect(dead_code, reason = "shared with the crash tests, which use all of it")]
 mod ground;
+mod pings;
 mod relay;
 
-use it::{database, provider, site};
+use it::{database, provider, rig, site};
 
 #[tokio::main]
 async fn main() {
@@ -28,4 +30,5 @@ async fn main() {
         return;
     }
     relay::measure().await;
+    pings::measure().await;
 }

@@ -149,12 +149,13 @@ on_both! {
         assert_eq!(rig.row(&check).await.status, Status::Down);
     }
 
-    /// The clock reaches the deadline while a ping and four sweeps by two instances are under way. What the rows say
-    /// must hold together: a ping dated before the deadline has no timeout beside it, one after a timeout recovers.
+    /// The clock reaches the deadline while a ping and four sweeps by two instances are under way, a thousand times.
+    /// What the rows say must hold together: a ping dated before the deadline has no timeout beside it, one after a
+    /// timeout recovers.
     async fn a_ping_against_the_sweep_at_the_deadline(kind) {
         let rig = Rig::new(kind, Tier::Free).await;
         let (mut saved, mut recovered) = (0, 0);
-        for round in 0..200_u32 {
+        for round in 0..1_000_u32 {
             let check = rig.up_check().await;
             let deadline = rig.row(&check).await.deadline_at.unwrap();
             rig.clock.set(deadline.minus(MILLISECOND));
