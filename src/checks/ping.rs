@@ -146,15 +146,19 @@ async fn decide(tx: &mut Tx, Arrival { id, key, ping, clock }: &Arrival) -> Resu
 /// What `ping` leaves behind in the row if it is accepted.
 async fn after(tx: &mut Tx, check: &Check, ping: &Ping, now: Millis) -> Result<pings::After, DbError> {
     // Runs with ids are rare, and are only looked at if there are any.
-    if ping.kind == Kind::Start && ping.rid.is_some() {
+    let mut runs = check.runs_deadline_at;
+    if runs.is_some() && check.status == Status::Down {
+        // One that became late meanwhile has nothing more to tell.
+        runs = runs::forget_late(tx, &check.id, Some(now)).await?;
+    }
+    // A start that is too soon must not push another run out.
+    if ping.kind == Kind::Start && ping.rid.is_some() && too_soon(check, ping.kind, now).wait.is_zero() {
         runs::make_room(tx, &check.id).await?;
     }
     let others = match (&ping.rid, ping.kind) {
         (Some(rid), Kind::Success | Kind::Fail | Kind::Start) => runs::find_deadline(tx, &check.id, rid).await?,
-        (None, _) | (_, Kind::Log) => check.runs_deadline_at,
+        (None, _) | (_, Kind::Log) => runs,
     };
-    // A run that became late while the check was down has nothing more to tell.
-    let others = others.filter(|deadline| check.status != Status::Down || *deadline > now);
     let (times, runs_deadline_at, started_at) = match ping.kind {
         Kind::Success => (Times::after_success(check, others, now), others, None),
         Kind::Fail if is_tolerated(check) => (Times::after_success(check, others, now), others, None),
@@ -168,7 +172,7 @@ async fn after(tx: &mut Tx, check: &Check, ping: &Ping, now: Millis) -> Result<p
                 (times, others, Some(now))
             }
         }
-        Kind::Log => (Times::unchanged(check), check.runs_deadline_at, check.started_at),
+        Kind::Log => (Times::unchanged(check), runs, check.started_at),
     };
     Ok(pings::After { times, runs_deadline_at, started_at })
 }

@@ -200,6 +200,41 @@ on_both! {
         assert_eq!(swept(&site).await, 0);
         let up = look(&user, &check).await;
         assert_eq!((&up["status"], &up["started"]), (&json!("up"), &json!(false)));
+        // Nor by a later run with an id, which asks for the deadlines of the others.
+        let other = "?rid=7b1c9b64-95c4-4a53-8a60-3f0b9a8c2f12";
+        assert_eq!(ping(&site, &check, &format!("/start{other}")).await, StatusCode::OK);
+        assert_eq!(swept(&site).await, 0);
+        let up = look(&user, &check).await;
+        assert_eq!((&up["status"], &up["deadline_at"]), (&json!("up"), &json!(site.now().plus(Duration::from_mins(10)).rfc3339())));
+    }
+
+    async fn a_late_run_does_not_hide_one_that_goes_on(kind) {
+        let site = Plan::new(kind).manual_clock().start().await;
+        let user = site.user("ada", Tier::Pro).await;
+        let check = new_check(&user, "etl", json!({"max_runtime_seconds": 600})).await;
+        let (late, live) = ("?rid=7b1c9b64-95c4-4a53-8a60-3f0b9a8c2f11", "?rid=7b1c9b64-95c4-4a53-8a60-3f0b9a8c2f12");
+        assert_eq!(ping(&site, &check, &format!("/start{late}")).await, StatusCode::OK);
+        assert_eq!(ping(&site, &check, "/fail").await, StatusCode::OK);
+        site.advance(Duration::from_mins(20));
+        assert_eq!(ping(&site, &check, &format!("/start{live}")).await, StatusCode::OK);
+        assert_eq!(ping(&site, &check, "").await, StatusCode::OK);
+        site.advance(Duration::from_secs(599));
+        assert_eq!(swept(&site).await, 0);
+        site.advance(Duration::from_secs(1));
+        assert_eq!(swept(&site).await, 1, "the second run hangs");
+    }
+
+    async fn a_start_that_is_too_soon_pushes_no_run_out(kind) {
+        let site = Plan::new(kind).manual_clock().start().await;
+        let user = site.user("ada", Tier::Pro).await;
+        let check = new_check(&user, "etl", json!({"max_runtime_seconds": 86_400})).await;
+        let start = || format!("/start?rid={}", crate::proposals::new_id());
+        for _ in 0..100 {
+            site.advance(Duration::from_mins(1));
+            assert_eq!(ping(&site, &check, &start()).await, StatusCode::OK);
+        }
+        assert_eq!(ping(&site, &check, &start()).await, StatusCode::TOO_MANY_REQUESTS);
+        assert_eq!(crate::asking::number(site.db(), "SELECT count(*) FROM runs").await, 100);
     }
 
     async fn a_hundred_open_runs_are_followed_and_no_more(kind) {

@@ -118,10 +118,11 @@ pub async fn count_rejected(db: &Db, check: &CheckId, now: Millis) -> Result<(),
     Ok(())
 }
 
-/// When the run `rid` started.
+/// When the run `rid` started last: a job may send the same id every time.
 pub async fn find_start(tx: &mut Tx, check: &CheckId, rid: &str) -> Result<Option<Millis>, DbError> {
-    const SQL: &str = "SELECT max(at) FROM pings WHERE check_id = $1 AND rid = $2 AND kind = 'start' AND accepted";
-    Ok(on_db!(tx.on(), c => sqlx::query_scalar(SQL).bind(check).bind(rid).fetch_one(c).await)?)
+    const SQL: &str = "SELECT at FROM pings WHERE check_id = $1 AND rid = $2 AND kind = 'start' AND accepted
+        ORDER BY id DESC LIMIT 1";
+    Ok(on_db!(tx.on(), c => sqlx::query_scalar(SQL).bind(check).bind(rid).fetch_optional(c).await)?)
 }
 
 /// What became of a ping, for its row.
