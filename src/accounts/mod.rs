@@ -7,6 +7,7 @@ mod tokens;
 
 use std::time::Duration;
 
+use crate::checks::tier::follow_floor;
 use crate::clock::{Clock, Millis};
 use crate::config::Config;
 use crate::db::{Db, DbError};
@@ -70,11 +71,19 @@ pub async fn add_user(db: &Db, clock: &dyn Clock, name: &str, tier: Tier) -> Res
     }
 }
 
-/// Moves a user to another tier; their checks stay.
+/// Moves a user to another tier; their checks stay, and follow its floor.
 pub async fn set_tier(db: &Db, clock: &dyn Clock, name: &str, tier: Tier) -> Result<(), AccountError> {
     let (now, named) = (clock.now(), name.to_owned());
     let is_known = db
-        .write::<_, DbError, _>(move |tx| Box::pin(async move { store::update_tier(tx, &named, tier, now).await }))
+        .write::<_, DbError, _>(move |tx| {
+            Box::pin(async move {
+                // The account first, then its checks, as everywhere.
+                let Some(owner) = store::hold_account(tx, &named).await? else { return Ok(false) };
+                follow_floor(tx, &owner, tier, now).await?;
+                store::update_tier(tx, &owner, tier).await?;
+                Ok(true)
+            })
+        })
         .await?;
     if is_known { Ok(()) } else { Err(AccountError::Unknown(name.to_owned())) }
 }

@@ -27,29 +27,17 @@ pub async fn find_account(db: &Db, id: &UserId) -> Result<Option<Account>, DbErr
     Ok(on_db!(db.read(), pool => sqlx::query_as(sql).bind(id).fetch_optional(pool).await)?)
 }
 
-/// Sets a tier and moves what is due in its checks by the change of their effective period, which is never below the
-/// tier's floor: a job that keeps to the new floor must not be late by the old one. `false` if there is no such user.
-pub async fn update_tier(tx: &mut Tx, name: &str, tier: Tier, now: Millis) -> Result<bool, DbError> {
-    // The account first, then its checks, as everywhere.
-    let lock = "UPDATE accounts SET check_count = check_count WHERE name = $1";
-    on_db!(tx.on(), c => sqlx::query(lock).bind(name).execute(c).await.map(|_| ()))?;
-    // A deadline does not move into the past: what the change makes late goes down now, not before.
-    let checks = "UPDATE checks SET due_at = checks.due_at + m.moved,
-            deadline_at = CASE WHEN checks.deadline_at + m.moved >= $2 OR m.moved >= 0 THEN checks.deadline_at + m.moved
-                WHEN checks.deadline_at < $2 THEN checks.deadline_at ELSE $2 END
-        FROM (SELECT c.id, 1000 * (CASE WHEN c.period_seconds < $3 THEN $3 ELSE c.period_seconds END
-                - CASE WHEN c.period_seconds < f.floor THEN f.floor ELSE c.period_seconds END) AS moved
-            FROM checks c JOIN (SELECT id, CASE tier WHEN 'free' THEN $4 WHEN 'pro' THEN $5 ELSE $6 END AS floor
-                FROM accounts WHERE name = $1) f ON f.id = c.account_id) m
-        WHERE checks.id = m.id AND m.moved <> 0";
-    let floor = |tier: Tier| i64::try_from(tier.floor().as_secs()).unwrap_or(i64::MAX);
-    let [free, pro, business] = Tier::ALL.map(floor);
-    on_db!(tx.on(), c => sqlx::query(checks).bind(name).bind(now).bind(floor(tier)).bind(free).bind(pro).bind(business)
-        .execute(c).await.map(|_| ()))?;
-    let sql = "UPDATE accounts SET tier = $2 WHERE name = $1";
-    let updated = on_db!(tx.on(), c => sqlx::query(sql).bind(name).bind(tier.as_str()).execute(c).await
-        .map(|done| done.rows_affected()))?;
-    Ok(updated == 1)
+/// Holds the row of the account called `name` until the transaction ends; `None` if there is none.
+pub async fn hold_account(tx: &mut Tx, name: &str) -> Result<Option<UserId>, DbError> {
+    let sql = "UPDATE accounts SET check_count = check_count WHERE name = $1 RETURNING id";
+    Ok(on_db!(tx.on(), c => sqlx::query_scalar(sql).bind(name).fetch_optional(c).await)?)
+}
+
+/// Sets an account's tier.
+pub async fn update_tier(tx: &mut Tx, id: &UserId, tier: Tier) -> Result<(), DbError> {
+    let sql = "UPDATE accounts SET tier = $2 WHERE id = $1";
+    on_db!(tx.on(), c => sqlx::query(sql).bind(id).bind(tier.as_str()).execute(c).await.map(|_| ()))?;
+    Ok(())
 }
 
 /// A token as listed: never the token.

@@ -32,6 +32,7 @@ pub mod status;
 pub mod store;
 pub mod sweep;
 pub mod tell;
+pub mod tier;
 pub mod tools;
 pub mod undo;
 pub mod upsert;

@@ -18,7 +18,7 @@ const PARTS: &[(&str, &[&str])] = &[
     ("widget", &["http"]),
     ("checks", &["clock", "config", "db", "http", "ids", "limits", "telemetry"]),
     ("actions", &["checks", "clock", "db", "http", "ids", "telemetry"]),
-    ("accounts", &["clock", "config", "db", "http", "ids", "limits", "widget"]),
+    ("accounts", &["checks", "clock", "config", "db", "http", "ids", "limits", "widget"]),
     ("chat", &["accounts", "actions", "checks", "clock", "config", "db", "http", "ids", "limits", "llm", "telemetry"]),
     ("router", &["accounts", "actions", "chat", "checks", "http", "widget"]),
     ("app", &["accounts", "actions", "chat", "checks", "clock", "config", "db", "http", "limits", "llm", "router"]),

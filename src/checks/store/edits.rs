@@ -7,9 +7,10 @@ use super::check_columns;
 use crate::checks::Check;
 use crate::checks::config::Settings;
 use crate::checks::schedule::{Cron, Zone};
+use crate::checks::status::Times;
 use crate::checks::values::Seconds;
 use crate::clock::Millis;
-use crate::db::{DbError, Tx};
+use crate::db::{DbError, On, Tx};
 use crate::ids::{CheckId, UserId};
 use crate::limits::Tier;
 use crate::on_db;
@@ -53,6 +54,29 @@ pub async fn update_check(tx: &mut Tx, check: &Check) -> Result<bool, DbError> {
         .bind(check.counted_from).bind(check.runs_deadline_at)
         .execute(c).await.map(|r| r.rows_affected()))?;
     Ok(rows == 1)
+}
+
+/// All checks of an account, which are ours until the transaction ends, taken in the order of their ids.
+pub async fn hold_checks(tx: &mut Tx, owner: &UserId) -> Result<Vec<Check>, DbError> {
+    const SQLITE: &str = concat!("SELECT ", check_columns!(), " FROM checks WHERE checks.account_id = $1");
+    const POSTGRES: &str = concat!(
+        "SELECT ",
+        check_columns!(),
+        r#" FROM checks WHERE checks.account_id = $1 ORDER BY checks.id COLLATE "C" FOR NO KEY UPDATE"#
+    );
+    Ok(match tx.on() {
+        On::Sqlite(connection) => sqlx::query_as(SQLITE).bind(owner).fetch_all(connection).await?,
+        On::Postgres(connection) => sqlx::query_as(POSTGRES).bind(owner).fetch_all(connection).await?,
+    })
+}
+
+/// Writes when a held check is due and goes down; no edit of its configuration.
+pub async fn store_times(tx: &mut Tx, check: &CheckId, times: Times) -> Result<(), DbError> {
+    const SQL: &str = "UPDATE checks SET counted_from = $2, due_at = $3, deadline_at = $4 WHERE id = $1";
+    on_db!(tx.on(), c => sqlx::query(SQL)
+        .bind(check).bind(times.counted_from).bind(times.due_at).bind(times.deadline_at)
+        .execute(c).await.map(|_| ()))?;
+    Ok(())
 }
 
 /// Takes one place of the account's tier, if one is free, and returns the tier. Holds the row like [`hold_account`].
