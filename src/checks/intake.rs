@@ -22,9 +22,9 @@ pub const MARK_EVERY: Duration = Duration::from_mins(1);
 /// A mark that is this old means that nobody took pings in since.
 pub const SILENCE: Duration = Duration::from_secs(150);
 
-/// A mark this far ahead was set before the clock was set back for good. Less may be an instance whose own clock lags
+/// A mark further ahead was set before the clock was set back for good. Less may be an instance whose own clock lags
 /// for a minute after it was suspended: it must not take back what the others have marked.
-const AHEAD: Duration = Duration::from_hours(24);
+const AHEAD: Duration = Duration::from_hours(1);
 
 /// A span in which no instance took pings in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, sqlx::FromRow)]

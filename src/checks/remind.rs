@@ -13,12 +13,18 @@ const BATCH: i64 = 100;
 
 /// Writes what is to be sent for every reminder that is due, each in a transaction of its own; returns how many were.
 /// Any number of instances may do so at once: the claim that moves `remind_at` on decides who tells.
+///
+/// # Errors
+/// The first one met; one check that cannot be written now does not silence the others.
 pub async fn remind(db: &Db, clock: &dyn Clock) -> Result<usize, DbError> {
-    let mut reminded = 0;
+    let (mut reminded, mut failed) = (0, None);
     for (check, due) in outbox::list_reminders(db, clock.now(), BATCH).await? {
-        reminded += usize::from(remind_one(db, check, due, clock.now()).await?);
+        match remind_one(db, check, due, clock.now()).await {
+            Ok(told) => reminded += usize::from(told),
+            Err(error) => failed = failed.or(Some(error)),
+        }
     }
-    Ok(reminded)
+    failed.map_or(Ok(reminded), Err)
 }
 
 async fn remind_one(db: &Db, check: CheckId, due: Millis, now: Millis) -> Result<bool, DbError> {

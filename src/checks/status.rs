@@ -85,9 +85,9 @@ impl Times {
     }
 
     /// After an edit at `now`: counted from where the old times were. `after` is the row with the edit made, still
-    /// with the old times; of `before` only the schedule matters. What the edit makes late goes down at the edit, not
-    /// before it. A check that was held after an outage of our own (its ping is due later than its schedule says) is
-    /// held on.
+    /// with the old times; of `before` only the configuration matters. What the edit makes late goes down at the edit, not
+    /// before it. A check that was held after an outage of our own (its ping is due later than its schedule says, or it
+    /// goes down later than its start says) is held on.
     pub fn after_edit(before: &Check, after: &Check, now: Millis) -> Self {
         let counted = after.counted_from.filter(|_| after.due_at.is_some());
         let scheduled = counted.and_then(|from| next_due(before, from));
@@ -98,7 +98,12 @@ impl Times {
         };
         let deadline_at = after.deadline_at.map(|old| {
             let new = match (after.started_at, due_at) {
-                (Some(start), _) => end_of_run(after, start, due_at),
+                (Some(start), _) => {
+                    let end = end_of_run(after, start, due_at);
+                    let is_held = old > end_of_run(before, start, after.due_at);
+                    let longer = Millis(old.0 + 1_000 * (after.grace_seconds - before.grace_seconds));
+                    if is_held { end.max(longer) } else { end }
+                }
                 (None, Some(due)) => due.plus(seconds(after.grace_seconds)),
                 (None, None) => old,
             };

@@ -19,22 +19,33 @@ use crate::telemetry::SWEPT;
 const BATCH: u8 = 100;
 
 /// Takes every late check down, each in a transaction of its own, and returns how many it was.
+///
+/// # Errors
+/// The first one met. One check that cannot be written now does not keep the others up: each is tried once a sweep.
 pub async fn sweep(db: &Db, clock: &dyn Clock) -> Result<usize, DbError> {
-    let mut flipped = 0;
+    let (mut flipped, mut failed, mut last) = (0, None, None);
     loop {
-        let batch = flips::list_late(db, clock.now(), i64::from(BATCH)).await?;
-        let (seen, before) = (batch.len(), flipped);
+        let batch = flips::list_late(db, clock.now(), last.as_ref(), i64::from(BATCH)).await?;
+        let is_last = batch.len() < usize::from(BATCH);
+        last = batch.last().cloned();
         for late in batch {
             // What was read above only says where to look; the claim decides.
-            flipped += usize::from(flip_late(db, late, clock.now()).await?);
+            match flip_late(db, late, clock.now()).await {
+                Ok(true) => flipped += 1,
+                Ok(false) => {}
+                Err(error) => failed = failed.or(Some(error)),
+            }
         }
-        // A batch that moved nothing is in other hands.
-        if seen < usize::from(BATCH) || flipped == before {
+        if is_last {
             break;
         }
     }
+    if flipped > 0 {
+        tracing::info!(flipped, "checks went down");
+        metrics::counter!(SWEPT).increment(flipped as u64);
+    }
     flips::expire_pauses(db, clock.now()).await?;
-    Ok(flipped)
+    failed.map_or(Ok(flipped), Err)
 }
 
 /// Dated at the deadline, not when it was noticed.
@@ -67,13 +78,9 @@ pub async fn run(db: Db, clock: SharedClock, every: Duration, stop: Cancellation
         let mut failing = false;
         loop {
             match attend_and_sweep(&db, clock.as_ref()).await {
-                Ok(flipped) => {
+                Ok(_) => {
                     if failing {
                         tracing::info!("the sweep works again");
-                    }
-                    if flipped > 0 {
-                        tracing::info!(flipped, "checks went down");
-                        metrics::counter!(SWEPT).increment(flipped as u64);
                     }
                     failing = false;
                 }

@@ -107,6 +107,9 @@ on_both! {
     async fn an_edit_does_not_end_the_hold(kind) {
         let rig = Rig::new(kind, Tier::Free).await;
         let made = check(&rig, 0, 600).await;
+        // It runs since before the outage: by its start it would be late too.
+        let started = check(&rig, 0, 600).await;
+        rig.set(&started, "started_at = $2", rig.now().0).await;
         attend(rig.db(), &*rig.clock).await.unwrap();
         rig.advance(3_600);
         attend(rig.db(), &*rig.clock).await.unwrap();
@@ -116,13 +119,24 @@ on_both! {
             (json!({"name": "another"}), held_until),
             (json!({"grace_seconds": 1_200}), held_until.plus(GRACE)),
         ] {
-            let changes = serde_json::from_value(changes).unwrap();
-            let effect = Effect::UpdateCheck { check: made.id.clone(), config_version: None, changes, alerts: AlertChanges::default() };
-            let (owner, now) = (rig.owner.clone(), rig.now());
-            let edited: Result<_, CheckError> =
-                rig.db().write(move |tx| Box::pin(async move { apply(tx, now, &owner, &effect).await })).await;
-            edited.unwrap();
-            assert_eq!(rig.row(&made).await.deadline_at, Some(deadline));
+            for (made, suffix) in [(&made, ""), (&started, " too")] {
+                let mut changes = changes.clone();
+                if let Some(name) = changes.get_mut("name") {
+                    *name = json!(format!("another{suffix}"));
+                }
+                let changes = serde_json::from_value(changes).unwrap();
+                let effect = Effect::UpdateCheck {
+                    check: made.id.clone(),
+                    config_version: None,
+                    changes,
+                    alerts: AlertChanges::default(),
+                };
+                let (owner, now) = (rig.owner.clone(), rig.now());
+                let edited: Result<_, CheckError> =
+                    rig.db().write(move |tx| Box::pin(async move { apply(tx, now, &owner, &effect).await })).await;
+                edited.unwrap();
+                assert_eq!(rig.row(made).await.deadline_at, Some(deadline));
+            }
         }
         assert_eq!(sweep(rig.db(), &*rig.clock).await.unwrap(), 0);
     }

@@ -37,6 +37,7 @@ mod quota;
 mod race_actions;
 mod race_pings;
 mod race_quota;
+mod race_sweep;
 mod refusals;
 mod rig;
 mod schedules;

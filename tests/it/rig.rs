@@ -10,7 +10,7 @@ use flatline::checks::ping::{Outcome, Ping, ping};
 use flatline::checks::store::{find_check, flips, pings};
 use flatline::checks::{Check, Status};
 use flatline::clock::{Clock, ManualClock, Millis, SharedClock};
-use flatline::db::{Db, open};
+use flatline::db::{Db, On, open};
 use flatline::ids::{CheckId, UserId};
 use flatline::limits::Tier;
 use flatline::on_db;
@@ -138,6 +138,30 @@ impl Rig {
         on_db!(self.db().autocommit(), pool => sqlx::query(sqlx::AssertSqlSafe(sql))
             .bind(&made.id).bind(number).execute(pool).await.map(|_| ()))
         .unwrap();
+    }
+
+    /// From now on the database refuses to make any check one of which this SQL says yes.
+    pub async fn refuse(&self, condition: &str) {
+        let texts = match self.db().autocommit() {
+            On::Sqlite(_) => vec![format!(
+                "CREATE TRIGGER refuse BEFORE UPDATE ON checks WHEN {condition}
+                BEGIN SELECT RAISE(ABORT, 'refused by the test'); END"
+            )],
+            On::Postgres(_) => vec![
+                "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+                $$ BEGIN RAISE 'refused by the test'; END $$"
+                    .to_owned(),
+                format!(
+                    "CREATE TRIGGER refuse BEFORE UPDATE ON checks FOR EACH ROW WHEN ({condition})
+                    EXECUTE FUNCTION refuse()"
+                ),
+            ],
+        };
+        for text in texts {
+            on_db!(self.db().autocommit(), pool =>
+                sqlx::query(sqlx::AssertSqlSafe(text)).execute(pool).await.map(|_| ()))
+            .unwrap();
+        }
     }
 
     /// `count` pings at once, `kind_of(n)` the nth, half of them by each instance, with `clock`.

@@ -92,12 +92,14 @@ pub struct Late {
     pub deadline_at: Millis,
 }
 
-/// Checks past their deadlines, the longest overdue first.
-pub async fn list_late(db: &Db, now: Millis, limit: i64) -> Result<Vec<Late>, DbError> {
+/// Checks past their deadlines, the longest overdue first: `limit` of those after `last`.
+pub async fn list_late(db: &Db, now: Millis, last: Option<&Late>, limit: i64) -> Result<Vec<Late>, DbError> {
     const SQL: &str = "SELECT id, status, last_ping_at, deadline_at FROM checks
         WHERE deadline_at <= $1 AND status <> 'down' AND (paused_at IS NULL OR paused_until <= $1)
-        ORDER BY deadline_at LIMIT $2";
-    Ok(on_db!(db.read(), pool => sqlx::query_as(SQL).bind(now).bind(limit).fetch_all(pool).await)?)
+        AND (deadline_at, id) > ($2, $3) ORDER BY deadline_at, id LIMIT $4";
+    let (deadline, id) = last.map_or((Millis(i64::MIN), ""), |last| (last.deadline_at, last.id.as_str()));
+    Ok(on_db!(db.read(), pool => sqlx::query_as(SQL)
+        .bind(now).bind(deadline).bind(id).bind(limit).fetch_all(pool).await)?)
 }
 
 /// What must still be true of a check for it to go down: all that was seen of it, and the deadline at `now`. And pings

@@ -50,32 +50,28 @@ macro_rules! hold {
 
 /// Holds the checks that `gap` concerned until its end plus their grace, and returns how many.
 pub async fn hold_checks(tx: &mut Tx, gap: Gap) -> Result<u64, DbError> {
-    const SQLITE: &str = concat!(hold!(), concerned!());
-    // The ends of their runs may have been swallowed too.
+    const HOLD: &str = concat!(hold!(), concerned!());
+    // The ends of their runs may have been swallowed too: of those that were just held for one.
     const RUNS: &str = "UPDATE runs SET deadline_at = $2 +
             1000 * (SELECT c.grace_seconds FROM checks c WHERE c.id = runs.check_id)
-        WHERE deadline_at > $1 AND deadline_at <= $2";
-    // Many rows: locked in the order of their ids, as everywhere, so that nothing deadlocks. None is skipped: a ping
-    // that has one in hand may be refused, and then nothing else would hold that check.
-    const POSTGRES: &str = concat!(
-        hold!(),
-        concerned!(),
-        r#" AND id IN (SELECT id FROM checks WHERE "#,
-        concerned!(),
-        r#" ORDER BY id COLLATE "C" FOR NO KEY UPDATE)"#
-    );
-    let held = match tx.on() {
-        On::Sqlite(connection) => {
-            sqlx::query(SQLITE).bind(gap.from).bind(gap.to).execute(connection).await?.rows_affected()
-        }
-        On::Postgres(connection) => {
-            // All checks of all accounts may be concerned, and until they are held nothing is swept: this must not
-            // fail again and again for being many.
-            let patient = "SELECT set_config('statement_timeout', '60000', true)";
-            sqlx::query(patient).execute(&mut *connection).await?;
-            sqlx::query(POSTGRES).bind(gap.from).bind(gap.to).execute(connection).await?.rows_affected()
-        }
-    };
+        WHERE deadline_at > $1 AND deadline_at <= $2 AND EXISTS (SELECT 1 FROM checks c WHERE c.id = runs.check_id
+            AND c.status <> 'down' AND c.runs_deadline_at = $2 + c.grace_seconds * 1000)";
+    if let On::Postgres(connection) = tx.on() {
+        // All checks of all accounts may be concerned, and until they are held nothing is swept: this must not fail
+        // again and again for being many.
+        sqlx::query("SELECT set_config('statement_timeout', '60000', true)").execute(&mut *connection).await?;
+        // Locked in the order of their ids, as everywhere, so that nothing deadlocks. None is skipped: a ping that has
+        // one in hand may be refused, and then nothing else would hold that check. A statement of its own: inside the
+        // other one it may be run once for each row.
+        let lock = concat!(
+            "SELECT count(*) FROM (SELECT id FROM checks WHERE ",
+            concerned!(),
+            r#" ORDER BY id COLLATE "C" FOR NO KEY UPDATE) concerned"#
+        );
+        sqlx::query(lock).bind(gap.from).bind(gap.to).execute(connection).await?;
+    }
+    let held = on_db!(tx.on(), c => sqlx::query(HOLD)
+        .bind(gap.from).bind(gap.to).execute(c).await.map(|done| done.rows_affected()))?;
     on_db!(tx.on(), c => sqlx::query(RUNS).bind(gap.from).bind(gap.to).execute(c).await.map(|_| ()))?;
     Ok(held)
 }
