@@ -1,12 +1,10 @@
 /* Starts the built binary in a folder of its own, a browser beside it, and watches what the pages do. */
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
 import { chromium } from 'playwright-core';
+import { startProgram } from '../program.mjs';
+
+export { eventually } from '../program.mjs';
 
 const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
 const FLAGS = [
@@ -19,51 +17,11 @@ const FLAGS = [
   '--disable-component-update',
   '--disable-sync',
 ];
-const START_TIMEOUT_MS = 30_000;
 
 /** A running Flatline, offline assistant: `home` is the visitor's address, `signIn` the owner's one-time link. */
 export async function startFlatline(environment = {}) {
-  assert.ok(process.env.FLATLINE_BIN, 'FLATLINE_BIN must name the built binary');
-  const folder = await mkdtemp(join(tmpdir(), 'flatline-browser-'));
-  const child = spawn(resolve(process.env.FLATLINE_BIN), [], {
-    cwd: folder,
-    env: { PATH: process.env.PATH, FLATLINE_ADDR: '127.0.0.1:0', ...environment },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let log = '';
-  child.stderr.on('data', (bytes) => (log += bytes));
-  const stop = async () => {
-    if (child.exitCode === null && child.signalCode === null) {
-      child.kill('SIGTERM');
-      await once(child, 'exit');
-    }
-    await rm(folder, { recursive: true, force: true });
-  };
-  try {
-    const [home, signIn] = await addresses(child);
-    return { home: new URL(home).href, signIn, stop };
-  } catch (error) {
-    await stop();
-    throw new Error(`${error.message}\n${log}`);
-  }
-}
-
-function addresses(child) {
-  return new Promise((found, fail) => {
-    let printed = '';
-    const timer = setTimeout(
-      () => fail(new Error(`no two addresses on standard output: ${printed}`)),
-      START_TIMEOUT_MS,
-    );
-    child.once('exit', (code) => fail(new Error(`ended with ${code} before it printed two addresses: ${printed}`)));
-    child.stdout.on('data', (bytes) => {
-      printed += bytes;
-      const urls = printed.slice(0, printed.lastIndexOf('\n') + 1).match(/http:\/\/[^\s]+/g) ?? [];
-      if (urls.length < 2) return;
-      clearTimeout(timer);
-      found(urls);
-    });
-  });
+  const { base, signIn, stop } = await startProgram(environment);
+  return { home: new URL(base).href, signIn, stop };
 }
 
 export function startBrowser() {
@@ -133,16 +91,6 @@ export async function say(page, text) {
   await page.locator('.message.assistant[aria-busy="true"]').waitFor({ state: 'detached' });
   await page.getByRole('button', { name: 'Send', exact: true }).waitFor();
   return answers.nth(before);
-}
-
-/** Waits until `holds()` is true; says `what` if it never is. */
-export async function eventually(what, holds, within = 5000) {
-  const end = performance.now() + within;
-  while (performance.now() < end) {
-    if (await holds()) return;
-    await new Promise((next) => setTimeout(next, 25));
-  }
-  assert.fail(`not within ${within} ms: ${what}`);
 }
 
 /** The body of a UI message stream. */

@@ -1,58 +1,26 @@
 /* Starts the built binary in a folder of its own, with the environment's model server behind it, and makes callers. */
 
 import assert from 'node:assert/strict';
-import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { promisify } from 'node:util';
+import { startProgram } from '../program.mjs';
 
-const PASSED_ON = ['PATH', 'OPENAI_BASE_URL', 'OPENAI_API_KEY', 'FLATLINE_MODEL', 'FLATLINE_MODEL_TIMEOUTS'];
-const START_TIMEOUT_MS = 30_000;
+const PASSED_ON = ['OPENAI_BASE_URL', 'OPENAI_API_KEY', 'FLATLINE_MODEL', 'FLATLINE_MODEL_TIMEOUTS'];
 
 /** A running Flatline on SQLite. `log()` is what it has logged, `metrics()` its counters, `stop()` ends it. */
 export async function startFlatline(environment = {}) {
   assert.ok(process.env.OPENAI_BASE_URL, 'OPENAI_BASE_URL must name the model server');
-  assert.ok(process.env.FLATLINE_BIN, 'FLATLINE_BIN must name the built binary');
-  const program = resolve(process.env.FLATLINE_BIN);
-  const folder = await mkdtemp(join(tmpdir(), 'flatline-real-model-'));
   const metricsAddress = `127.0.0.1:${await freePort()}`;
   const passedOn = PASSED_ON.filter((name) => process.env[name]).map((name) => [name, process.env[name]]);
-  const options = {
-    cwd: folder,
-    env: {
-      ...Object.fromEntries(passedOn),
-      FLATLINE_ADDR: '127.0.0.1:0',
-      FLATLINE_METRICS_ADDR: metricsAddress,
-      ...environment,
-    },
+  const settings = { ...Object.fromEntries(passedOn), FLATLINE_METRICS_ADDR: metricsAddress, ...environment };
+  const { base, command, log, stop } = await startProgram(settings);
+  return {
+    newUser: (name) => newUser(base, command, name),
+    newVisitor: () => newVisitor(base),
+    metrics: async () => parseMetrics(await (await fetch(`http://${metricsAddress}/metrics`)).text()),
+    log,
+    stop,
   };
-  const child = spawn(program, [], { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
-  let log = '';
-  child.stderr.on('data', (bytes) => (log += bytes));
-  const stop = async () => {
-    if (child.exitCode === null && child.signalCode === null) {
-      child.kill('SIGTERM');
-      await once(child, 'exit');
-    }
-    await rm(folder, { recursive: true, force: true });
-  };
-  try {
-    const base = await address(child);
-    const command = async (...words) => (await promisify(execFile)(program, words, options)).stdout.trim();
-    return {
-      newUser: (name) => newUser(base, command, name),
-      newVisitor: () => newVisitor(base),
-      metrics: async () => parseMetrics(await (await fetch(`http://${metricsAddress}/metrics`)).text()),
-      log: () => log,
-      stop,
-    };
-  } catch (error) {
-    await stop();
-    throw new Error(`${error.message}\n${log}`);
-  }
 }
 
 async function freePort() {
@@ -62,21 +30,6 @@ async function freePort() {
   server.close();
   await once(server, 'close');
   return port;
-}
-
-function address(child) {
-  return new Promise((found, fail) => {
-    let printed = '';
-    const timer = setTimeout(() => fail(new Error(`no address on standard output: ${printed}`)), START_TIMEOUT_MS);
-    child.once('exit', (code) => fail(new Error(`ended with ${code} before it printed its address: ${printed}`)));
-    child.stdout.on('data', (bytes) => {
-      printed += bytes;
-      const url = printed.match(/(http:\/\/[\d.:]+)\s/);
-      if (!url) return;
-      clearTimeout(timer);
-      found(url[1]);
-    });
-  });
 }
 
 /** Prometheus' text as `{'name{labels}': value}`. */
