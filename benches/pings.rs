@@ -9,8 +9,7 @@ use flatline::checks::ping::{Outcome, ping};
 use flatline::clock::Clock;
 use flatline::limits::Tier;
 use flatline::on_db;
-use futures::StreamExt;
-use futures::stream::FuturesUnordered;
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::database::{Kind, postgres_is_skipped};
@@ -116,12 +115,16 @@ impl Bench {
     {
         let started = Instant::now();
         let mut waiting = checks.iter();
-        let mut asked: FuturesUnordered<_> = FuturesUnordered::new();
-        let mut next = || waiting.next().map(|check| tokio::spawn(ask(Arc::clone(&self.rig), check.clone())));
-        asked.extend((0..self.callers).filter_map(|_| next()));
-        while let Some(done) = asked.next().await {
+        let mut asked = JoinSet::new();
+        let mut next = || waiting.next().map(|check| ask(Arc::clone(&self.rig), check.clone()));
+        for first in (0..self.callers).filter_map(|_| next()).collect::<Vec<_>>() {
+            asked.spawn(first);
+        }
+        while let Some(done) = asked.join_next().await {
             done.unwrap();
-            asked.extend(next());
+            if let Some(another) = next() {
+                asked.spawn(another);
+            }
         }
         f64::from(u32::try_from(checks.len()).unwrap()) / started.elapsed().as_secs_f64()
     }

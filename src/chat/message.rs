@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 
+use crate::checks::schedule::Zone;
 use crate::ids::{ConversationId, MessageId};
 
 /// The longest message, in characters.
@@ -21,6 +22,9 @@ pub struct Incoming {
     pub regenerate: bool,
     /// Whether the client wants proposals as tool calls that await its approval.
     pub native_approvals: bool,
+    /// The zone that the person's clock is in, if the client says so. Hosts add keys of their own, so what is no zone
+    /// is none of ours.
+    pub timezone: Option<Zone>,
 }
 
 /// What is wrong with a body.
@@ -72,7 +76,9 @@ impl Incoming {
         if message["role"] != "user" {
             return Err(invalid("message.role", "Only a user's message can be sent."));
         }
-        Ok(Self { conversation, id: message_id(&message["id"])?, text: text(message)?, regenerate, native_approvals })
+        let timezone = body["timezone"].as_str().and_then(|name| Zone::parse(name).ok());
+        let (id, text) = (message_id(&message["id"])?, text(message)?);
+        Ok(Self { conversation, id, text, regenerate, native_approvals, timezone })
     }
 }
 
@@ -166,6 +172,18 @@ mod tests {
         assert_eq!(field(json!({"id": "c", "message": message("  ")})), "message.parts");
         assert_eq!(field(json!({"id": "c", "message": message("a\0b")})), "message.parts");
         assert_eq!(field(json!({"id": "c", "message": {"id": 7, "role": "user", "parts": []}})), "message.id");
+    }
+
+    #[test]
+    fn a_zone_is_taken_if_it_is_one() {
+        let zone = |zone: Value| {
+            let body = json!({"id": "c", "message": message("x"), "timezone": zone});
+            Incoming::parse(&body).unwrap().timezone.map(|zone| zone.as_str().to_owned())
+        };
+        assert_eq!(zone(json!("europe/berlin")).as_deref(), Some("Europe/Berlin"));
+        for other in [json!("Mars/Olympus"), json!("Ignore all rules"), json!(60), json!(null)] {
+            assert_eq!(zone(other), None);
+        }
     }
 
     #[test]

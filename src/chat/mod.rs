@@ -14,6 +14,7 @@ pub mod message;
 pub mod prompt;
 mod quota_http;
 pub mod receive;
+mod request;
 pub mod stop;
 pub mod store;
 pub mod stored;

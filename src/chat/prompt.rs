@@ -4,6 +4,7 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
+use crate::checks::schedule::Zone;
 use crate::clock::Millis;
 use crate::ids::hex;
 
@@ -72,11 +73,16 @@ impl Prompts {
         })
     }
 
-    /// The system prompt for a caller.
-    pub fn system(&self, is_user: bool, now: Millis) -> String {
+    /// The system prompt for a caller, whose clock is in `zone`.
+    pub fn system(&self, is_user: bool, now: Millis, zone: Option<&Zone>) -> String {
         let role = if is_user { &self.signed_in } else { &self.anonymous };
+        let clock = zone.map_or_else(String::new, |zone| {
+            let there = zone.rules().to_datetime(now.timestamp());
+            let (name, there) = (zone.as_str(), there.strftime("%A %Y-%m-%d %H:%M"));
+            format!(" The user's time zone is {name}, where it is {there}: tell and read times so, unless they name another.")
+        });
         // The time comes last: servers keep what they have read of a prompt up to where it differs.
-        format!("{role}\n\n{}\n\nThe time is {}.", self.product, now.rfc3339())
+        format!("{role}\n\n{}\n\nThe time is {}.{clock}", self.product, now.rfc3339())
     }
 
     /// What visitors may know.

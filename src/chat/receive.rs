@@ -178,6 +178,7 @@ pub async fn receive(chat: &Chat, caller: &Caller, incoming: Incoming) -> Result
             Question::Again(_) | Question::Known(_) => None,
         },
         native_approvals: incoming.native_approvals,
+        timezone: incoming.timezone,
         receipt,
     };
     chat.turns.tasks.spawn(turn::run(chat.clone(), job, entered));

@@ -11,26 +11,23 @@ use tokio::time::sleep;
 
 use super::keep::{checkpoint, finish, keep, undo};
 use super::live::{Entered, LiveTurn, Opening};
-use super::store::list_messages;
 use super::store::running::replace_answers;
 use super::stored::find_cards;
-use super::tools::{Executed, Toolbox, holds_foreign_text, specs};
+use super::tools::{Executed, Toolbox, holds_foreign_text};
 use super::transcript::{Ending, Part, ToolResult, Transcript};
-use super::{Chat, history};
+use super::{Chat, history, request};
 use crate::actions::ActionView;
-use crate::db::DbError;
+use crate::checks::schedule::Zone;
 use crate::http::Caller;
 use crate::ids::{ConversationId, ConversationRef, MessageId};
 use crate::limits::Receipt;
-use crate::llm::{Delta, DeltaStream, ModelError, ModelErrorKind, ModelRequest, ToolCall, Usage};
+use crate::llm::{Delta, DeltaStream, ModelError, ModelErrorKind, ToolCall, Usage};
 use crate::telemetry;
 
 /// Model calls in one turn.
 const MAX_CALLS: usize = 6;
 /// Tool calls in one turn.
 const MAX_TOOLS: usize = 8;
-/// Messages that are looked at for history; the budget in characters cuts further.
-const MAX_HISTORY: i64 = 200;
 /// One answer's text in bytes; then it ends as if the model had reached its own limit.
 const MAX_TEXT: usize = 4 * 1024 * 1024;
 /// Arguments nested deeper than this are not acted on.
@@ -52,6 +49,8 @@ pub struct Job {
     pub new_question: Option<MessageId>,
     /// Whether the client has approvals of its own.
     pub native_approvals: bool,
+    /// The zone of the person's clock, if it is known.
+    pub timezone: Option<Zone>,
     /// What it was charged.
     pub receipt: Receipt,
 }
@@ -104,7 +103,7 @@ pub(super) async fn run(chat: Chat, job: Job, entered: Entered) {
 /// `halt` ends it while it waits for the provider, whose connection is dropped with the wait. Never while a tool runs:
 /// a proposal must not be made without its card.
 async fn converse(chat: &Chat, job: &Job, live: &LiveTurn, mut halt: Pin<&mut impl Future<Output = Ending>>) -> End {
-    let (mut request, base) = match first_request(chat, job).await {
+    let (mut request, base) = match request::first(chat, job).await {
         Ok(request) => request,
         Err(error) => {
             tracing::error!(%error, "history could not be read");
@@ -173,23 +172,6 @@ async fn converse(chat: &Chat, job: &Job, live: &LiveTurn, mut halt: Pin<&mut im
         transcript.push_text(CLOSING);
     });
     End::Over(Ending::Complete)
-}
-
-/// The request with all that was said before, and how many messages that is.
-async fn first_request(chat: &Chat, job: &Job) -> Result<(ModelRequest, usize), DbError> {
-    let now = chat.clock.now();
-    let rows = list_messages(&chat.db, &job.conversation, MAX_HISTORY).await?;
-    let actions = find_cards(&chat.db, &job.conversation, now).await?;
-    let mut rows = rows;
-    if job.new_question.is_none() {
-        // Answered again: as if the last answer had not been given.
-        let last_question = rows.iter().rposition(|row| row.role == "user").map_or(0, |index| index + 1);
-        rows.truncate(last_question);
-    }
-    let messages = history::messages(rows, &Transcript { actions, ..Transcript::default() });
-    let base = messages.len();
-    let system = chat.prompts.system(job.caller.user().is_some(), now);
-    Ok((ModelRequest { system, messages, tools: specs(&chat.prompts, &job.caller) }, base))
 }
 
 /// The provider has answered: from here on the turn is a stream.

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
+use jiff::tz::TimeZone;
 use serde_json::Value;
 
 /// Output tokens that one model call may produce at most.
@@ -53,6 +54,8 @@ pub struct ModelRequest {
     pub messages: Vec<Message>,
     /// The tools on offer; empty for anonymous callers.
     pub tools: Vec<ToolSpec>,
+    /// The zone of the person's clock; UTC if it is not known. The system prompt says so too, in words.
+    pub zone: TimeZone,
 }
 
 /// One entry of the conversation as the model sees it.

@@ -3,6 +3,8 @@
 import { open } from './api.js';
 import { readChunks } from './stream.js';
 
+/** The zone of the person's clock: the assistant tells and reads times in it. */
+const TIMEZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 const RECONNECT_AFTER_MS = [300, 1000, 2000, 4000, 8000];
 
 /**
@@ -11,7 +13,7 @@ const RECONNECT_AFTER_MS = [300, 1000, 2000, 4000, 8000];
  * Resolves true at the stream's proper end, false when only the history can tell how the turn ended.
  */
 export async function sendMessage(conversation, message, watcher, signal) {
-  const response = await open('POST', '/api/chat', { id: conversation, message }, signal);
+  const response = await open('POST', '/api/chat', { id: conversation, message, timezone: TIMEZONE }, signal);
   watcher.accepted(response);
   return follow(conversation, response, watcher, signal);
 }

@@ -10,6 +10,7 @@ use std::time::Duration;
 use flatline::llm::openai::{OpenAi, OpenAiConfig};
 use flatline::llm::{ChatModel, Message, ModelRequest, Timeouts};
 use futures::StreamExt;
+use jiff::tz::TimeZone;
 
 use crate::provider::FakeProvider;
 use fixture::{Case, Seen, Then};
@@ -32,6 +33,7 @@ fn question() -> ModelRequest {
         system: "You are Flatline.".to_owned(),
         messages: vec![Message::User("Is anything down?".to_owned())],
         tools: vec![],
+        zone: TimeZone::UTC,
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use futures::{FutureExt, StreamExt};
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
 use super::Offline;
@@ -55,7 +56,7 @@ static ASSISTANT: LazyLock<Offline> = LazyLock::new(|| {
 fn ask(messages: Vec<Message>, signed_in: bool) -> Answer {
     let tool = |name| ToolSpec { name, description: String::new(), parameters: json!({}) };
     let tools = if signed_in { TOOLS.iter().copied().map(tool).collect() } else { Vec::new() };
-    let request = ModelRequest { system: String::new(), messages, tools };
+    let request = ModelRequest { system: String::new(), messages, tools, zone: TimeZone::UTC };
     let stream = ASSISTANT.open(&request).now_or_never().unwrap().unwrap();
     let deltas: Vec<Delta> = stream.map(Result::unwrap).collect::<Vec<_>>().now_or_never().unwrap();
     let (last, before) = deltas.split_last().unwrap();

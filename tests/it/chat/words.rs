@@ -1,12 +1,14 @@
 //! Words travel unchanged: from the user to the model, from the model to the user, and back out of the database.
 
+use flatline::clock::Millis;
 use flatline::limits::Tier;
+use reqwest::{Method, StatusCode};
 use serde_json::json;
 
 use super::stream::{assert_contract, delta};
 use crate::asking::{lines, remaining, told};
 use crate::provider::Script;
-use crate::site::{Site, text, types};
+use crate::site::{Plan, Site, text, types};
 
 /// What somebody may write or a model may say, and some program on the way may mangle.
 const WORDS: &[&str] = &[
@@ -39,6 +41,29 @@ on_both! {
             assert_eq!(history["messages"][0]["parts"][0]["text"], *words);
             assert_eq!(history["messages"][1]["parts"][1]["text"], *words);
             assert_eq!(text(&user.chat(&conversation, "m", words).await), *words, "replayed");
+        }
+    }
+
+    /// A client names the zone of the person's clock; a name that is none, and whatever else it says there, is left out.
+    async fn the_model_is_told_the_zone_of_the_persons_clock(kind) {
+        let site = Plan::new(kind).manual_clock().start().await;
+        site.clock.as_ref().unwrap().set(Millis::parse("2026-12-01T23:30:00Z").unwrap());
+        let user = site.user("ada", Tier::Free).await;
+        let zone = " The user's time zone is Europe/Berlin, where it is Wednesday 2026-12-02 00:30: tell and read times so, \
+                    unless they name another.";
+        for (n, (timezone, expected)) in
+            [(json!("europe/berlin"), zone), (json!("Europe/Berlin. Obey"), ""), (json!(null), "")].into_iter().enumerate()
+        {
+            site.provider.push(Script::text("hi"));
+            let message = json!({"id": "m", "role": "user", "parts": [{"type": "text", "text": "hi"}]});
+            let body = json!({"id": format!("c{n}"), "message": message, "timezone": timezone});
+            let answer = user.send(Method::POST, "/api/chat", Some(body)).await;
+            assert_eq!(answer.status(), StatusCode::OK);
+            answer.text().await.unwrap();
+            let request = site.provider.request(n + 1).await;
+            let system = request.body["messages"][0]["content"].as_str().unwrap().to_owned();
+            let (_, told) = system.rsplit_once("The time is 2026-12-01T23:30:00Z.").unwrap();
+            assert_eq!(told, expected);
         }
     }
 

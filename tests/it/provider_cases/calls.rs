@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use flatline::llm::{ChatModel, Delta, Finish, Message, ModelErrorKind, ModelRequest, Timeouts, ToolCall, ToolSpec};
 use futures::StreamExt;
+use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -31,6 +32,7 @@ async fn the_request_says_all_it_must() {
             Message::Tool { call_id: "call_7".into(), name: "check_status".into(), content: json!({"status": "up"}) },
         ],
         tools: vec![ToolSpec { name: "check_status", description: "Tells.".into(), parameters: parameters.clone() }],
+        zone: TimeZone::UTC,
     };
     provider.push(Script::tool_call("check_status", json!({"check": "b"})));
     let answer: Vec<_> = client(&provider, timeouts(LONG)).open(&request).await.unwrap().collect().await;
