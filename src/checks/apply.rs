@@ -9,7 +9,7 @@ use super::floor::{check_floor, limit_reached, name_taken};
 use super::inverse;
 use super::status::{Times, is_paused};
 use super::store::edits::{self, NewCheck, Target};
-use super::store::{channels, find_account_in, find_check_in, runs};
+use super::store::{channels, find_account_in, find_check_in, pauses, runs};
 use super::words::{list, moment};
 use super::{Check, CheckError, Refusal};
 use crate::clock::Millis;
@@ -135,6 +135,7 @@ async fn pause_one(tx: &mut Tx, now: Millis, target: Target<'_>, until: Option<M
     let times = Times::after_pause(&check, until);
     set_times(&mut check, times);
     edits::update_check(tx, &check).await?;
+    pauses::begin_pause(tx, &before.id, now, until).await?;
     Ok(before)
 }
 
@@ -181,6 +182,7 @@ async fn resume_one(tx: &mut Tx, now: Millis, target: Target<'_>) -> Result<Chec
         let times = Times::after_resume(&check, now);
         set_times(&mut check, times);
         edits::update_check(tx, &check).await?;
+        pauses::end_pause(tx, &check.id, now).await?;
     }
     Ok(before)
 }

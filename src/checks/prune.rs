@@ -1,4 +1,4 @@
-//! Deletes history that nobody is told any more: pings by the account's tier, flips and our own gaps by age.
+//! Deletes history that nobody is told any more: pings by the account's tier; flips, pauses and our own gaps by age.
 //!
 //! Any number of instances may run it at once: each statement deletes at most a thousand rows, skips what another one
 //! is deleting, and may be repeated. That also bounds what deleting a check with its history has to delete at once.
@@ -28,6 +28,8 @@ pub struct Pruned {
     pub flips: u64,
     /// Of our own gaps.
     pub gaps: u64,
+    /// Of pauses.
+    pub pauses: u64,
 }
 
 /// Deletes what is old at `now`, all of it unless `stop` comes first.
@@ -54,6 +56,11 @@ pub async fn prune(db: &Db, now: Millis, stop: &CancellationToken) -> Result<Pru
     while deleted == BATCH && !stop.is_cancelled() {
         deleted = prune::delete_gaps(db, now.minus(FLIPS_KEPT_FOR)).await?;
         pruned.gaps += deleted;
+    }
+    let mut deleted = BATCH;
+    while deleted == BATCH && !stop.is_cancelled() {
+        deleted = prune::delete_pauses(db, now.minus(FLIPS_KEPT_FOR)).await?;
+        pruned.pauses += deleted;
     }
     Ok(pruned)
 }

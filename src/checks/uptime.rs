@@ -1,7 +1,8 @@
-//! A check's uptime and outages over a span of time. Pure: made of its flips and of our own gaps.
+//! A check's uptime and outages over a span of time. Pure: made of its flips, its pauses and our own gaps.
 //!
 //! What is neither up nor down counts for nothing: the time before the first ping, and, shown as "no data", the time in
-//! which no instance took pings in. Counted in whole seconds of the clock, so that every sum is exact.
+//! which the check was paused or no instance took pings in. Counted in whole seconds of the clock, so that every sum is
+//! exact.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -22,7 +23,7 @@ pub struct Share {
     pub up_seconds: i64,
     /// Down.
     pub down_seconds: i64,
-    /// Up or down, but no instance took pings in.
+    /// Up or down, but paused, or no instance took pings in.
     pub no_data_seconds: i64,
 }
 
@@ -78,7 +79,7 @@ pub struct Span {
 }
 
 /// How a check did in `span`. `flips` are all since then, later than its end too, and the last one before, oldest first;
-/// without any the check was all the time what it `is`. `gaps` are oldest first.
+/// without any the check was all the time what it `is`. `gaps` are [`merged`].
 pub fn measure(span: Span, flips: &[Flip], gaps: &[Gap], is: Status) -> Uptime {
     let mut tally = Tally::new(span, gaps);
     let mut outages = Vec::new();
@@ -100,6 +101,19 @@ pub fn measure(span: Span, flips: &[Flip], gaps: &[Gap], is: Status) -> Uptime {
     }
     let share = tally.share;
     Uptime { from: span.from, to: span.to, share, uptime: share.uptime(), outages, days: tally.days }
+}
+
+/// The same times, oldest first, and none that touches another.
+pub fn merged(mut gaps: Vec<Gap>) -> Vec<Gap> {
+    gaps.sort_by_key(|gap| gap.from);
+    gaps.dedup_by(|next, kept| {
+        let touches = next.from <= kept.to;
+        if touches {
+            kept.to = kept.to.max(next.to);
+        }
+        touches
+    });
+    gaps
 }
 
 impl Share {

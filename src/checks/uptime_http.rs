@@ -60,8 +60,8 @@ fn time(field: &str, text: Option<&str>) -> Result<Option<Millis>, Problem> {
     text.map(|text| Millis::parse(text).ok_or_else(wrong)).transpose()
 }
 
-/// A check's uptime and outages in a span. Time before the first ping, and time in which this service was away ("no
-/// data"), is not part of the uptime.
+/// A check's uptime and outages in a span. Time before the first ping, and time in which the check was paused or this
+/// service was away ("no data"), is not part of the uptime.
 #[utoipa::path(get, path = "/api/checks/{id}/uptime", tag = "checks", params(("id" = String, Path), Asked), responses(
     (status = 200, body = Uptime), (status = 404, description = "Unknown, or somebody else's"),
     (status = 422, description = "No such span, or too much happened in it")))]

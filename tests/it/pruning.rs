@@ -6,8 +6,10 @@ use flatline::app::{App, Parts};
 use flatline::checks::prune::{Pruned, prune};
 use flatline::checks::store::flips::list_since;
 use flatline::checks::store::intake::{find_mark, list_gaps};
+use flatline::checks::store::pauses::{begin_pause, list_pauses};
 use flatline::clock::Millis;
 use flatline::config::Config;
+use flatline::db::DbError;
 use flatline::ids::least_v7;
 use flatline::limits::Tier;
 use flatline::on_db;
@@ -93,7 +95,7 @@ on_both! {
         }
     }
 
-    async fn flips_and_gaps_stay_as_long_as_uptime_is_told_of_them(kind) {
+    async fn flips_gaps_and_pauses_stay_as_long_as_uptime_is_told_of_them(kind) {
         let rig = Rig::new(kind, Tier::Free).await;
         let (made, still) = (rig.new_check().await, rig.new_check().await);
         let ago = |days: u32| rig.now().minus(DAY * days);
@@ -105,8 +107,15 @@ on_both! {
         flip(&rig, &still, ago(900), "new", "up").await;
         gap(&rig, ago(500), ago(402)).await;
         gap(&rig, ago(402), ago(401)).await;
+        for (from, to) in [(500, Some(402)), (402, Some(401)), (401, None)] {
+            let (check, to) = (made.id.clone(), to.map(ago));
+            let from = ago(from);
+            let paused: Result<(), DbError> =
+                rig.db().write(move |tx| Box::pin(async move { begin_pause(tx, &check, from, to).await })).await;
+            paused.unwrap();
+        }
         let before = list_since(rig.db(), &made.id, ago(400), 100).await.unwrap();
-        assert_eq!(pruned(&rig).await, Pruned { pings: 0, flips: 2, gaps: 1 });
+        assert_eq!(pruned(&rig).await, Pruned { pings: 0, flips: 2, gaps: 1, pauses: 1 });
         // The last one before the horizon says what the check was at it.
         let times = async |made: &Made| -> Vec<Millis> {
             list_since(rig.db(), &made.id, Millis(0), 100).await.unwrap().iter().map(|flip| flip.at).collect()
@@ -115,6 +124,7 @@ on_both! {
         assert_eq!(times(&still).await, [ago(900)]);
         assert_eq!(list_since(rig.db(), &made.id, ago(400), 100).await.unwrap(), before, "uptime is what it was");
         assert_eq!(list_gaps(rig.db(), Millis(0), rig.now()).await.unwrap().len(), 1);
+        assert_eq!(list_pauses(rig.db(), &made.id, Millis(0), rig.now()).await.unwrap().len(), 2);
     }
 
     async fn any_number_of_instances_prune_at_once(kind) {

@@ -84,6 +84,34 @@ on_both! {
         assert_eq!(told["to"], json!(site.now().rfc3339()));
     }
 
+    async fn what_was_paused_counts_for_neither(kind) {
+        let site = Plan::new(kind).manual_clock().start().await;
+        let user = site.user("ann", Tier::Free).await;
+        let (path, ping) = check(&site, &user).await;
+        let uptime = format!("{path}/uptime");
+        user.post(&ping).await;
+        site.advance(HOUR);
+        // Ended by hand after two of its hours; while it went on, it counted for nothing already.
+        let until = json!({"until": site.now().plus(3 * HOUR).rfc3339()});
+        assert_eq!(user.send(Method::POST, &format!("{path}/pause"), Some(until)).await.status(), 200);
+        site.advance(HOUR);
+        assert_eq!(shares(&user.get(&uptime).await), (3_600, 0, 3_600));
+        // Nobody listened for an hour of it, and for half an hour after it: that is told once.
+        away(&site, site.now(), site.now().plus(HOUR + HOUR / 2)).await;
+        site.advance(HOUR);
+        user.post(&format!("{path}/resume")).await;
+        site.advance(HOUR);
+        assert_eq!(shares(&user.get(&uptime).await), (3_600 + 1_800, 0, 7_200 + 1_800));
+        // Down, and paused without an end; then with one, which comes by itself.
+        user.post(&format!("{ping}/fail")).await;
+        user.post(&format!("{path}/pause")).await;
+        site.advance(HOUR);
+        let until = json!({"until": site.now().plus(HOUR).rfc3339()});
+        assert_eq!(user.send(Method::POST, &format!("{path}/pause"), Some(until)).await.status(), 200);
+        site.advance(3 * HOUR);
+        assert_eq!(shares(&user.get(&uptime).await), (5_400, 7_200, 9_000 + 7_200));
+    }
+
     async fn a_span_that_there_is_not_is_refused_by_name(kind) {
         let site = Plan::new(kind).manual_clock().start().await;
         let user = site.user("ann", Tier::Free).await;

@@ -1,4 +1,4 @@
-//! How a check did in a span of time, for the API and for `get_uptime`: one look at its flips and at our own gaps.
+//! How a check did in a span of time, for the API and for `get_uptime`: one look at its flips, its pauses and our gaps.
 
 use std::time::Duration;
 
@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::{Found, resolve};
 use crate::checks::intake::Gap;
-use crate::checks::store::{flips, intake};
-use crate::checks::uptime::{Day, Span, Uptime, measure};
+use crate::checks::store::{flips, intake, pauses};
+use crate::checks::uptime::{Day, Span, Uptime, measure, merged};
 use crate::checks::{Check, CheckError, Refusal};
 use crate::clock::Millis;
 use crate::db::Db;
@@ -25,7 +25,7 @@ const SHOWN_OUTAGES: usize = 20;
 const SHOWN_GAPS: usize = 10;
 const SHOWN_DAYS: usize = 31;
 
-/// A check's uptime in a span, and the times in it in which no instance took pings in, oldest first.
+/// A check's uptime in a span, and the times in it in which it was paused or no instance took pings in, oldest first.
 ///
 /// # Errors
 /// `invalid_field` naming `from` if too much has happened since.
@@ -35,7 +35,9 @@ pub async fn measured(db: &Db, check: &Check, span: Span) -> Result<(Uptime, Vec
         let message = format!("The check has changed its state more than {MAX_FLIPS} times since then. Ask for less.");
         return Err(Refusal::invalid("from", message).into());
     }
-    let gaps = intake::list_gaps(db, span.from, span.to).await?;
+    let mut gaps = intake::list_gaps(db, span.from, span.to).await?;
+    gaps.extend(pauses::list_pauses(db, &check.id, span.from, span.to).await?);
+    let gaps = merged(gaps);
     Ok((measure(span, &flips, &gaps, check.status), gaps))
 }
 

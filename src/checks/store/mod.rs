@@ -6,6 +6,7 @@ pub mod edits;
 pub mod flips;
 pub mod intake;
 pub mod outbox;
+pub mod pauses;
 pub mod pings;
 pub mod prune;
 pub mod runs;

@@ -115,3 +115,13 @@ pub async fn delete_gaps(db: &Db, first_kept: Millis) -> Result<u64, DbError> {
         On::Postgres(pool) => sqlx::query(postgres).bind(first_kept).execute(pool).await?.rows_affected(),
     })
 }
+
+/// Deletes the oldest pauses that ended before `first_kept`, and returns how many.
+pub async fn delete_pauses(db: &Db, first_kept: Millis) -> Result<u64, DbError> {
+    const SQL: [&str; 2] = delete!("pauses", "to_at < $1", "to_at");
+    let [sqlite, postgres] = SQL;
+    Ok(match db.autocommit() {
+        On::Sqlite(pool) => sqlx::query(sqlite).bind(first_kept).execute(pool).await?.rows_affected(),
+        On::Postgres(pool) => sqlx::query(postgres).bind(first_kept).execute(pool).await?.rows_affected(),
+    })
+}

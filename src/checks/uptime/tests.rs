@@ -67,6 +67,14 @@ fn what_counts_as_what() {
 }
 
 #[test]
+fn merged_times_touch_no_other() {
+    let apart = vec![gap(0, 10), gap(11, 20)];
+    assert_eq!(merged(vec![gap(11, 20), gap(0, 10)]), apart);
+    assert_eq!(merged(vec![gap(5, 9), gap(0, 10), gap(2, 3), gap(10, 12)]), [gap(0, 12)]);
+    assert_eq!(merged(Vec::new()), []);
+}
+
+#[test]
 fn uptime_is_a_part_of_what_is_known() {
     let uptime = |flips: &[Flip], gaps: &[Gap], is| measure(span(0, 1_000), flips, gaps, is).uptime;
     assert_eq!(uptime(&[], &[], Status::New), None);
