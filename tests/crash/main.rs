@@ -11,6 +11,7 @@ mod it {
     pub mod provider;
     pub mod site;
 }
+mod alerts;
 mod child;
 mod commands;
 mod confirms;
