@@ -95,7 +95,7 @@ pub fn read(text: &str, now: Timestamp) -> Intent {
 /// "why is X down, and who was told?": one look answers both, or they are to be asked apart.
 fn two_questions(words: &[Word], now: Timestamp) -> Option<Intent> {
     const BEGIN: &str = "who why when what how was were has did";
-    let joined = |at: usize| words[at].is(BEGIN) && (words[at - 1].is("and") || words[at - 1].ends_question());
+    let joined = |at: usize| words[at].is(BEGIN) && (words[at - 1].is("and") || words[at - 1].ends_with('?'));
     let at = (1..words.len()).find(|at| joined(*at))?;
     let (first, second) = (&words[..at - usize::from(words[at - 1].is("and"))], &words[at..]);
     let (Intent::Read(call, aspect), Intent::Read(other, also)) = (read_one("", first, now), read_one("", second, now))

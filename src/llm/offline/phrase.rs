@@ -19,9 +19,14 @@ pub struct Word<'a> {
 }
 
 impl Word<'_> {
-    /// Whether a question mark follows.
-    pub fn ends_question(&self) -> bool {
-        self.source[self.start..self.end].ends_with('?')
+    /// Whether this sign follows without a space.
+    pub fn ends_with(&self, sign: char) -> bool {
+        self.source[self.start..self.end].ends_with(sign)
+    }
+
+    /// Whether a question mark follows that stands alone.
+    pub fn stands_before_question_mark(&self) -> bool {
+        self.source[self.end..].trim_start().starts_with('?') && !self.source[self.end..].starts_with('?')
     }
 
     /// Whether the word is one of `keys`, given apart by spaces.
@@ -86,7 +91,11 @@ pub fn written<'a>(words: &[Word<'a>]) -> &'a str {
     match words {
         [] => "",
         [one] => one.text,
-        [first, .., last] => first.source[first.start..last.end].trim_matches([',', '.', '!', '?', ';', ':']),
+        // Words that were put into another order have nothing between them to show.
+        [first, .., last] => {
+            let between = first.source.get(first.start..last.end).unwrap_or(first.text);
+            between.trim_matches([',', '.', '!', '?', ';', ':'])
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use jiff::{Timestamp, ToSpan};
 
 use super::intent::{Aspect, Call, Intent};
 use super::phrase::{self, Word, skip, trim_end};
-use super::{durations, edits, moments};
+use super::{durations, edits, ends};
 
 /// Words that a span has at most: "over the last 7 days and 12 hours".
 const LONGEST: usize = 8;
@@ -56,9 +56,9 @@ fn days(words: &[Word], now: Timestamp) -> Option<u64> {
     let today = now.to_zoned_datetime(TimeZone::UTC).date();
     match after {
         [day] if day.is("today") => since(today, now),
-        [day] if day.is("yesterday") => since(today.checked_sub(1.day()).ok()?, now),
+        [day] if day.is("yesterday") => since(today.yesterday().ok()?, now),
         [this, unit] if this.is("this") => since(beginning(&unit.key, today)?, now),
-        [since_word, day] if since_word.is("since") => since(moments::past_day(&day.key, today)?, now),
+        [since_word, day @ ..] if since_word.is("since") => since(ends::past_day(day, today)?, now),
         [last, length @ ..] if last.is("last past previous") => long(length),
         length if is_led => long(length),
         _ => None,

@@ -3,7 +3,7 @@
 use super::commands::{self, Verb};
 use super::intent::{Aspect, Call, Intent};
 use super::phrase::{self, Word, skip};
-use super::{clauses, edits};
+use super::{clauses, edits, schedules};
 
 /// Words before the "if" of a question at most: "what would happen to X if".
 const LONGEST_LEAD: usize = 12;
@@ -130,7 +130,7 @@ fn schedule(words: &[Word]) -> Option<Intent> {
     let mut refusal = None;
     let lead = words.iter().take(LONGEST_LEAD).take_while(|word| word.is(BEFORE)).count();
     for at in 0..=lead {
-        match clauses::schedule(&words[at.min(words.len())..]) {
+        match schedules::read(&words[at.min(words.len())..]) {
             Some(Ok((arguments, taken))) => {
                 let said = &words[at..at + taken];
                 // "nightly" and "weekly" alone are rather names of checks.
@@ -138,7 +138,7 @@ fn schedule(words: &[Word]) -> Option<Intent> {
                 if is_plain && words[at + taken..].iter().all(|word| word.is(AFTER)) && asks(words, at, said) {
                     let mut call = Call::new("preview_schedule");
                     call.arguments.extend(arguments.into_iter().map(|(key, value)| (key.to_owned(), value)));
-                    clauses::in_utc_unless_said(&mut call);
+                    schedules::in_utc_unless_said(&mut call);
                     return Some(Intent::Read(call, Aspect::Status));
                 }
             }

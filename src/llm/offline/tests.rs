@@ -18,6 +18,7 @@ mod records;
 mod results;
 mod table;
 mod visitors;
+mod wordings;
 
 /// A Monday.
 const NOW: &str = "2026-07-06T12:00:00.5Z";

@@ -9,6 +9,10 @@ const NOUNS: &str = "alert alerts notification notifications channel channels";
 
 /// Reads a question about alerts; without a name it is about the check spoken of last, or about what is down.
 pub fn read(words: &[Word]) -> Option<Intent> {
+    // "alerts of X should go to ops" is a command.
+    if words.first()?.is(NOUNS) && words.iter().any(|word| word.is("should must")) {
+        return None;
+    }
     let aspect = if words.first()?.is("why") { Aspect::Why } else { Aspect::Told };
     let rest = after_people(words).or_else(|| after_noun(words))?;
     let name = name(rest).map(|name| if name.len() == 1 && name[0].is("i we you me us") { &[] } else { name })?;
