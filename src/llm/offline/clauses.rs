@@ -91,7 +91,7 @@ fn grace(words: &[Word]) -> Option<Clause> {
 }
 
 /// "period 10 minutes", "interval of 1 hour".
-fn period(words: &[Word]) -> Option<Clause> {
+pub fn period(words: &[Word]) -> Option<Clause> {
     amount(words, "period interval", "period_seconds")
 }
 
@@ -103,10 +103,10 @@ fn runtime(words: &[Word]) -> Option<Clause> {
     if let Some(clause) = named {
         return Some(clause.map(|(found, taken)| (found, most + taken)));
     }
-    let takes = skip(words, "may can must not never");
-    takes.first()?.is("take takes last run").then_some(())?;
-    let limit = skip(&takes[1..], "no at up longer more most than to");
-    (limit.len() + 1 < takes.len()).then_some(())?;
+    let verb = skip(words, "may can must not never");
+    verb.first()?.is("take takes last run").then_some(())?;
+    let limit = skip(&verb[1..], "no at up longer more most than to");
+    (limit.len() + 1 < verb.len()).then_some(())?;
     let (length, taken) = durations::read(limit)?;
     Some(Ok((seconds("max_runtime_seconds", length), words.len() - limit.len() + taken)))
 }

@@ -2,10 +2,10 @@
 
 use jiff::Timestamp;
 
-use super::edits::Field;
+use super::fields::Field;
 use super::intent::Call;
 use super::phrase::{self, Word};
-use super::{alerts, clauses, creations, durations, edits, pauses, telling};
+use super::{alerts, clauses, creations, durations, edits, fields, pauses, telling};
 
 /// The calls that a command means, or the sentence that asks for what is missing.
 pub type Command = Result<Vec<Call>, String>;
@@ -64,6 +64,8 @@ pub fn read(words: &[Word], now: Timestamp) -> Option<Command> {
     let makes_new = match first.key.as_str() {
         "make" => rest.first().is_some_and(|word| word.is("a an new")),
         "set" => rest.first().is_some_and(|word| word.is("up")),
+        // "I would like a check named X every 5 minutes", without what is polite.
+        "check" | "job" | "heartbeat" => rest.first().is_some_and(|word| word.is("called named for")),
         "start" => {
             rest.first().is_some_and(|word| word.is("monitoring watching"))
                 && !rest.last().is_some_and(|word| word.is("again"))
@@ -72,7 +74,7 @@ pub fn read(words: &[Word], now: Timestamp) -> Option<Command> {
         _ => false,
     };
     if makes_new {
-        return Some(creations::create(&rest[1..]));
+        return Some(creations::create(if rest[0].is("called named for") { rest } else { &rest[1..] }));
     }
     if let Some(command) = undo(words).or_else(|| telling::command(words, now)).or_else(|| pauses::switched(words, now))
     {
@@ -85,7 +87,7 @@ pub fn read(words: &[Word], now: Timestamp) -> Option<Command> {
     Some(match verb(first)? {
         // "new ping url for X", "change the ping key of X" are rotations under another verb.
         Verb::Create | Verb::Change if key_asked && !first.is("create") && names_key(rest) => rotate(rest),
-        Verb::Create if first.is("add") && edits::names_field(rest) => {
+        Verb::Create if first.is("add") && fields::can_be_added(rest) => {
             edits::of_front(rest).map_or_else(|| creations::create(rest), |changed| changed.and_then(complete))
         }
         Verb::Create => creations::create(rest),
@@ -124,7 +126,7 @@ fn delete(words: &[Word]) -> Command {
         if part.is("channel channels") && !words[start + 1].is("of for from") {
             return Err(alerts::OF_CHANNELS.to_owned());
         }
-        let Some((field, used)) = edits::field(&words[start..]).filter(|_| !part.is("tag channel")) else {
+        let Some((field, used)) = fields::field(&words[start..]).filter(|_| !part.is("tag channel")) else {
             return Err(clauses::not_understood(words));
         };
         return telling::remove(field, &words[start + used..])

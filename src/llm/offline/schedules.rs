@@ -1,6 +1,6 @@
 //! When a check must ping, read from words: "every 5 minutes", "weekdays at 9", "at 3am every day Europe/Berlin", cron.
 
-use jiff::civil::Time;
+use jiff::civil::{Time, Weekday};
 use serde_json::Value;
 
 use super::clauses::{Clause, not_understood, seconds};
@@ -135,7 +135,7 @@ fn day_or_range(words: &[Word]) -> Option<(String, usize)> {
         "weekend" | "weekends" => return Some(("0,6".to_owned(), 1)),
         _ => {}
     }
-    let number = |key: &str| moments::weekday(key).map(|day| day.to_sunday_zero_offset());
+    let number = |key: &str| moments::weekday(key).map(Weekday::to_sunday_zero_offset);
     let range = |from: i8, to: i8| format!("{from}-{}", if to == 0 { 7 } else { to });
     if let Some((from, to)) = key.split_once(['-', '–']) {
         return Some((range(number(from)?, number(to)?), 1));

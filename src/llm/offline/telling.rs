@@ -4,10 +4,10 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::commands::Command;
-use super::edits::{self, Field};
+use super::fields::Field;
 use super::phrase::{self, Word, skip, trim_end};
 use super::questions::AFTER_NAME;
-use super::{alerts, clauses, ends, pauses};
+use super::{alerts, clauses, edits, ends, pauses};
 
 const LINKS: &str = "about for when whenever while if of on from";
 const ALERTS: &str = "alert alerts notification notifications";

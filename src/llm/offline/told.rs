@@ -1,8 +1,9 @@
 //! Questions about alerts: "who was told about X?", "was anyone alerted?", "which channels does X have?".
 
+use super::inquiries;
 use super::intent::{Aspect, Intent};
 use super::phrase::{self, Word, skip};
-use super::questions::{self, AFTER_NAME};
+use super::questions::AFTER_NAME;
 
 const TELLING: &str = "told alerted notified informed warned paged emailed mailed tell alert notify inform warn page";
 const NOUNS: &str = "alert alerts notification notifications channel channels";
@@ -16,11 +17,7 @@ pub fn read(words: &[Word]) -> Option<Intent> {
     let aspect = if words.first()?.is("why") { Aspect::Why } else { Aspect::Told };
     let rest = after_people(words).or_else(|| after_noun(words))?;
     let name = name(rest).map(|name| if name.len() == 1 && name[0].is("i we you me us") { &[] } else { name })?;
-    if name.is_empty() && words.iter().any(|word| word.is("channel channels")) {
-        let sentence = "I see channels one check at a time: ask me, for example, who is told about \"nightly backup\".";
-        return Some(Intent::Unclear(sentence.to_owned()));
-    }
-    (!phrase::is_any(name)).then(|| questions::about(name, aspect))
+    (!phrase::is_any(name)).then(|| inquiries::about(name, aspect))
 }
 
 /// What follows "who was told", "has anyone been alerted", "whom did you tell", "why did I get an alert".
@@ -50,7 +47,7 @@ fn after_noun<'w, 'a>(words: &'w [Word<'a>]) -> Option<&'w [Word<'a>]> {
 /// The name in "(when) X (went down)"; empty if none is named, and nothing if the words are about something else.
 fn name<'w, 'a>(rest: &'w [Word<'a>]) -> Option<&'w [Word<'a>]> {
     const BETWEEN: &str = "go gone going went out sent fire fired arrive delivered were was are is been be did does do have \
-        has then now already";
+        has then now already alert tell notify";
     const LINKS: &str = "about of on for when if that because by from after to";
     let rest = skip(rest, BETWEEN);
     if rest.is_empty() {
@@ -59,7 +56,8 @@ fn name<'w, 'a>(rest: &'w [Word<'a>]) -> Option<&'w [Word<'a>]> {
     let linked = skip(skip(skip(rest, LINKS), "the outage failure downtime problem"), LINKS);
     let name = phrase::trim_end(linked, |word| {
         word.is(AFTER_NAME)
-            || word.is("have has use uses tell tells alert alerts notify notifies get told alerted out sent")
+            || word.is("have has use uses tell tells alert alerts notify notifies get told alerted out sent \
+                     delivered received arrive arrived fire fired work worked through")
     });
     // "which channels X" names nothing: a link, or what X does, makes it a name.
     let is_linked = linked.len() < rest.len() || name.len() < linked.len();
