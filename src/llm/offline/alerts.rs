@@ -64,6 +64,9 @@ fn reminder(words: &[Word]) -> Option<Clause> {
 pub fn interval(words: &[Word]) -> Option<(u64, usize)> {
     let first = words.first()?;
     match first.key.as_str() {
+        "once" if words.get(1).is_some_and(|word| word.is("a an every per")) => {
+            return Some((durations::unit(&words.get(2)?.key)?, 3));
+        }
         "hourly" => return Some((3_600, 1)),
         "daily" => return Some((86_400, 1)),
         _ => {}

@@ -46,7 +46,8 @@ pub fn read(words: &[Word]) -> Result<Map<String, Value>, Unread> {
     let mut arguments = Map::new();
     let mut at = 0;
     while at < words.len() {
-        let joined = words[at..].iter().take(MAX_JOINED).take_while(|word| word.is("and & with a an the")).count();
+        let joined =
+            words[at..].iter().take(MAX_JOINED).take_while(|word| word.is("and & with a an the its also")).count();
         let rest = &words[at + joined..];
         // "a 10 minute grace": the article may also be the number.
         let (found, taken) = match one(rest) {

@@ -45,13 +45,13 @@ pub fn verb(word: &Word) -> Option<Verb> {
         "rename" => Some(Verb::Rename),
         "set" | "change" | "update" | "make" | "edit" | "adjust" | "give" | "increase" | "extend" | "raise"
         | "lower" | "reduce" | "decrease" | "shorten" | "lengthen" | "move" | "switch" | "put" | "reschedule"
-        | "configure" | "let" => Some(Verb::Change),
+        | "configure" | "let" | "limit" | "cap" => Some(Verb::Change),
         "tag" | "label" => Some(Verb::Tag),
         "untag" => Some(Verb::Untag),
         "describe" => Some(Verb::Describe),
         "pause" | "silence" | "mute" | "snooze" | "suspend" | "disable" | "hold" => Some(Verb::Pause),
         "resume" | "unpause" | "un-pause" | "unmute" | "unsnooze" | "un-snooze" | "unsilence" | "reactivate"
-        | "enable" => Some(Verb::Resume),
+        | "enable" | "re-enable" | "reenable" | "continue" => Some(Verb::Resume),
         "delete" | "remove" | "destroy" | "drop" | "erase" | "trash" => Some(Verb::Delete),
         "rotate" | "regenerate" | "renew" | "reset" | "replace" => Some(Verb::Rotate),
         _ => None,
@@ -62,7 +62,9 @@ pub fn verb(word: &Word) -> Option<Verb> {
 pub fn read(words: &[Word], now: Timestamp) -> Option<Command> {
     let (first, rest) = words.split_first()?;
     let makes_new = match first.key.as_str() {
-        "make" => rest.first().is_some_and(|word| word.is("a an new")),
+        "make" | "give" | "get" if names_new(phrase::skip(rest, "me us")) => {
+            return Some(creations::create(phrase::skip(rest, "me us")));
+        }
         "set" => rest.first().is_some_and(|word| word.is("up")),
         // "I would like a check named X every 5 minutes", without what is polite.
         "check" | "job" | "heartbeat" => rest.first().is_some_and(|word| word.is("called named for")),
@@ -80,8 +82,13 @@ pub fn read(words: &[Word], now: Timestamp) -> Option<Command> {
     {
         return Some(command.and_then(complete));
     }
-    if let Some(command) = edits::wish(words) {
+    if verb(first).is_none()
+        && let Some(command) = edits::wish(words)
+    {
         return Some(command);
+    }
+    if first.is("clear unset empty") {
+        return Some(clear(rest));
     }
     let key_asked = rest.iter().any(|word| word.is("key url"));
     Some(match verb(first)? {
@@ -110,6 +117,26 @@ fn complete(calls: Vec<Call>) -> Command {
     if calls.iter().any(lacks) { Err(phrase::WHICH.to_owned()) } else { Ok(calls) }
 }
 
+/// "a check called X", "a new one": what is to be made, rather than what a check is to be.
+fn names_new(words: &[Word]) -> bool {
+    match words {
+        [article, rest @ ..] if article.is("a an") => phrase::skip(rest, "new hourly daily nightly weekly")
+            .first()
+            .is_some_and(|word| word.is("check monitor job heartbeat")),
+        [new, rest @ ..] if new.is("new") => !rest.is_empty(),
+        _ => false,
+    }
+}
+
+/// "clear the tags of X".
+fn clear(words: &[Word]) -> Command {
+    let start = words.iter().take_while(|word| word.is("the all any")).count();
+    match fields::field(&words[start..]) {
+        Some((field, used)) => telling::remove(field, &words[start + used..]).and_then(complete),
+        None => Err(clauses::not_understood(words)),
+    }
+}
+
 fn names_key(words: &[Word]) -> bool {
     let words = &words[words.iter().take_while(|word| word.is("the a new ping its me us")).count()..];
     words.first().is_some_and(|word| word.is("key url"))
@@ -127,7 +154,7 @@ fn delete(words: &[Word]) -> Command {
             return Err(alerts::OF_CHANNELS.to_owned());
         }
         let Some((field, used)) = fields::field(&words[start..]).filter(|_| !part.is("tag channel")) else {
-            return Err(clauses::not_understood(words));
+            return Err(of_a_list(words)?.unwrap_or_else(|| clauses::not_understood(words)));
         };
         return telling::remove(field, &words[start + used..])
             .map_err(|_| clauses::not_understood(words))
@@ -139,17 +166,22 @@ fn delete(words: &[Word]) -> Command {
             .to_owned());
     }
     let words = phrase::trim_end(words, |word| word.is("from my checks account list monitoring flatline"));
-    // "remove ops from X" must never become the deletion of a check of that name.
-    if let Some(at) = (1..words.len().max(2) - 1).find(|at| words[*at].is("from")) {
-        let (part, check) = (phrase::written(&words[..at]), edits::owner(&words[at + 1..])?.unwrap_or_default());
-        return Err(format!(
-            "I set all channels of a check at once, and all its tags. Say the whole list without “{}”, for example: set \
-             channels of \"{check}\" to ops, dev. Or: tag \"{check}\" with prod, db. If you mean a check to be deleted, put \
-             its name in quotes.",
-            phrase::excerpt(part)
-        ));
+    if let Some(sentence) = of_a_list(words)? {
+        return Err(sentence);
     }
     each("delete_check", words)
+}
+
+/// "remove ops from X" must never become the deletion of a check of that name: what a list holds is set as a whole.
+fn of_a_list(words: &[Word]) -> Result<Option<String>, String> {
+    let Some(at) = (1..words.len().max(2) - 1).find(|at| words[*at].is("from")) else { return Ok(None) };
+    let (part, check) = (phrase::written(&words[..at]), edits::owner(&words[at + 1..])?.unwrap_or_default());
+    Ok(Some(format!(
+        "I set all channels of a check at once, and all its tags. Say the whole list without “{}”, for example: set \
+         channels of \"{check}\" to ops, dev. Or: tag \"{check}\" with prod, db. If you mean a check to be deleted, put its \
+         name in quotes.",
+        phrase::excerpt(part)
+    )))
 }
 
 /// One proposal for each check named.
@@ -181,7 +213,7 @@ fn rotate(words: &[Word]) -> Command {
 /// "undo", "undo that", "undo action 3", "revert the last change", "take it back".
 fn undo(words: &[Word]) -> Option<Command> {
     const LAST: &str = "that this last latest previous recent";
-    const WHAT: &str = "the my it change action edit number no back";
+    const WHAT: &str = "the my it change action edit thing number no back you i we did made just what";
     let (first, rest) = words.split_first()?;
     let rest = match first.key.as_str() {
         "undo" | "revert" | "rollback" => rest,

@@ -100,14 +100,10 @@ pub fn name_and_clauses<'w, 'a>(words: &'w [Word<'a>]) -> Result<(&'w [Word<'a>]
     }
 }
 
-/// "X that runs" without its relative clause.
+/// "X that runs", "X which should ping", "X for" without what joins the name to a clause.
 fn without_relative<'w, 'a>(words: &'w [Word<'a>]) -> &'w [Word<'a>] {
-    match words {
-        [name @ .., that, runs]
-            if !name.is_empty() && that.is("that which should must") && runs.is("runs pings run ping") =>
-        {
-            name
-        }
-        _ => words,
-    }
+    let name = phrase::trim_end(words, |word| word.is("runs pings run ping"));
+    let joined = phrase::trim_end(name, |word| word.is("that which should must for with"));
+    // "test run hourly" is about a test run.
+    if joined.len() < name.len() { joined } else { words }
 }

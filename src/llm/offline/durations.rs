@@ -79,9 +79,13 @@ fn glued(key: &str) -> Option<u64> {
     let mut rest = key;
     let mut total: u64 = 0;
     while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit())?;
+        let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
         let amount = number(&rest[..digits])?;
         rest = rest[digits..].trim_start_matches('-');
+        // "1h30".
+        if rest.is_empty() && total > 0 && key.contains('h') {
+            return total.checked_add(amount.checked_mul(60)?);
+        }
         let letters = rest.find(|c: char| !c.is_alphabetic()).unwrap_or(rest.len());
         total = total.checked_add(unit(&rest[..letters])?.checked_mul(amount)?)?;
         rest = &rest[letters..];

@@ -24,7 +24,11 @@ pub fn rename(words: &[Word]) -> Command {
 
 /// "tag X with a, b".
 pub fn tag(words: &[Word]) -> Command {
-    let (check, tags) = parted(words, "with as").ok_or_else(|| example("tag \"nightly backup\" with prod, db"))?;
+    let quoted =
+        words.split_first().filter(|(first, rest)| first.quoted && !rest.iter().any(|word| word.is("with as")));
+    let quoted = quoted.filter(|(_, tags)| !tags.is_empty()).map(|(_, tags)| (&words[..1], tags));
+    let (check, tags) =
+        quoted.or_else(|| parted(words, "with as")).ok_or_else(|| example("tag \"nightly backup\" with prod, db"))?;
     Ok(update(phrase::subject(check)?, one("tags", phrase::tags(tags))))
 }
 
@@ -79,9 +83,16 @@ pub fn change(words: &[Word]) -> Command {
             ));
         }
     }
-    let (name, changes) = creations::name_and_clauses(words)?;
+    // "put X in Europe/Berlin": nothing but a name and a zone.
+    let (name, changes) = match creations::name_and_clauses(words) {
+        Ok((name, changes)) if !changes.is_empty() => (name, changes),
+        other => match (1..words.len()).find_map(|at| Some((at, values(&[Field::Zone], &words[at..]).ok()?))) {
+            Some((at, zone)) => (&words[..at], zone),
+            None => other?,
+        },
+    };
     // "make X run every 2 hours".
-    let name = phrase::subject(phrase::trim_end(name, |word| word.is("run ping only")))?;
+    let name = owner(phrase::trim_end(name, |word| word.is("run ping only")))?;
     if changes.is_empty() {
         return Err(format!(
             "{} {}",
@@ -112,12 +123,16 @@ pub fn wish(words: &[Word]) -> Option<Command> {
         let (name, changes) = creations::name_and_clauses(rest).ok()?;
         return (!changes.is_empty()).then(|| Ok(update(Some(phrase::name(name)?), changes)));
     }
-    let at = (1..words.len()).find(|at| words[*at].is("should must shall needs ought has"))?;
+    let is_whole = |calls: &Vec<Call>| calls.iter().all(|call| call.arguments.contains_key("check"));
+    let Some(at) = (1..words.len()).find(|at| words[*at].is("should must shall needs ought has")) else {
+        // "grace of X to 10 minutes".
+        field(words)?;
+        return change(words).ok().filter(is_whole).map(Ok);
+    };
     let mut said = words[..=at].to_vec();
     "to".clone_into(&mut said[at].key);
     said.extend(skip(&words[at + 1..], "to be run ping go sent only have").iter().cloned());
-    let calls = change(&said).ok()?;
-    calls.iter().all(|call| call.arguments.contains_key("check")).then_some(Ok(calls))
+    change(&said).ok().filter(is_whole).map(Ok)
 }
 
 /// "X from every 5 minutes" without what is to be replaced.
@@ -144,7 +159,11 @@ fn set(fields: &[Field], words: &[Word]) -> Command {
             Err(sentence) => refusal = sentence,
         }
     }
-    Err(refusal)
+    // "make the grace of X 10 minutes".
+    match (1..words.len()).find_map(|at| Some((at, values(fields, &words[at..]).ok()?))) {
+        Some((at, changes)) if !fields.contains(&Field::Channels) => Ok(update(owner(&words[..at])?, changes)),
+        _ => Err(refusal),
+    }
 }
 
 fn one(argument: &str, value: impl Into<Value>) -> Map<String, Value> {

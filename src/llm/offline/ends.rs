@@ -23,8 +23,8 @@ pub fn read(words: &[Word], now: Timestamp) -> Option<End> {
     match lead.key.as_str() {
         "for" | "over" => after(rest, now).or_else(|| rest_of(rest, now)).map(End::At),
         "indefinitely" | "forever" if rest.is_empty() => Some(End::Never),
-        "until" | "till" | "til" if is_never(rest) => Some(End::Never),
-        "until" | "till" | "til" => until(rest, now).map(End::At),
+        "until" | "till" | "til" | "'til" if is_never(rest) => Some(End::Never),
+        "until" | "till" | "til" | "'til" => until(rest, now).map(End::At),
         _ => after(words, now).map(End::At),
     }
 }

@@ -27,6 +27,8 @@ pub enum Field {
     Channels,
     /// How often they are told again.
     Reminder,
+    /// After how many failures they are told.
+    Failures,
 }
 
 /// What stands before a new value; "was" and "were" do in suppositions.
@@ -66,7 +68,11 @@ pub fn field(words: &[Word]) -> Option<(Field, usize)> {
         "grace" => (Field::Grace, "period time"),
         "timezone" | "zone" => (Field::Zone, ""),
         "time" if words.get(1)?.is("zone") => (Field::Zone, "zone"),
-        "runtime" => (Field::Runtime, ""),
+        "runtime" => (Field::Runtime, "limit"),
+        "alert" | "failure" | "failures" if words.get(1)?.is("threshold limit count") => {
+            (Field::Failures, "threshold limit count")
+        }
+        "threshold" => (Field::Failures, ""),
         "channel" | "channels" | "alerts" | "notifications" => (Field::Channels, ""),
         "reminder" | "reminders" => (Field::Reminder, "interval"),
         _ => return None,
@@ -121,6 +127,11 @@ fn value(field: Field, words: &[Word]) -> Clause {
             None => "period_seconds",
         },
         Field::Grace => "grace_seconds",
+        Field::Failures => {
+            let count = words.first().and_then(|word| durations::number(&word.key)).ok_or_else(|| unreadable(words))?;
+            let taken = words.len() - skip(&words[1..], "failure failures fails in a row consecutive pings").len();
+            return Ok((vec![("alert_after_failures", count.into())], taken));
+        }
     };
     let (seconds, taken) = durations::read(words).ok_or_else(|| unreadable(words))?;
     Ok((clauses::seconds(argument, seconds), taken))

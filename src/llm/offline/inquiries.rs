@@ -18,7 +18,7 @@ const BEFORE: &str = "is isn't are aren't was wasn't were weren't be been did di
 /// What a check has or does, before its name or after it.
 const TOPICS: &str = "ping pings pinged pinging run runs ran running expect expects expected due error errors output message \
     messages log logs body exit code status state schedule grace period interval timezone zone tags tag \
-    description details history events event reason cause problem problems reminder reminders alerts channels \
+    description details history events event reason cause caused outage outages end ends ended starts problem problems reminder reminders alerts channels \
     alert say said reported succeed succeeds succeeded success fail fails failed failing failure finish finished \
     complete completed start started work works working rejected refused throttled accepted missed miss late \
     overdue down up new paused silenced muted silent quiet healthy fine ok okay alive green red dead broken \
@@ -68,7 +68,7 @@ pub fn aspect(words: &[Word]) -> Aspect {
         finish finished complete completed pings reported respond",
     ) {
         Aspect::History
-    } else if any("why why's wrong reason cause happened problem problems changed edited") {
+    } else if any("why why's wrong reason cause caused happened problem problems changed edited") {
         Aspect::Why
     } else if any("told alert alerts alerted notified notifications channels reminder reminders") {
         Aspect::Told

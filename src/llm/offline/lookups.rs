@@ -68,9 +68,18 @@ fn parts<'n>(text: &str, name: &'n str) -> Vec<&'n str> {
 
 /// A tool that can be asked of several checks instead of one.
 fn tool(name: &str) -> Option<&'static str> {
-    ["get_check", "get_uptime", "preview_change", "pause_check", "resume_check", "delete_check", "rotate_ping_key"]
-        .into_iter()
-        .find(|tool| *tool == name)
+    [
+        "get_check",
+        "get_uptime",
+        "preview_change",
+        "update_check",
+        "pause_check",
+        "resume_check",
+        "delete_check",
+        "rotate_ping_key",
+    ]
+    .into_iter()
+    .find(|tool| *tool == name)
 }
 
 /// The same for each of these names; a pause of several is one action.

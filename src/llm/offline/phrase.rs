@@ -116,6 +116,7 @@ pub fn name_span<'w, 'a>(mut words: &'w [Word<'a>]) -> &'w [Word<'a>] {
         && let Some(before) = rest.last()
         && (article || before.quoted)
         && last.is("check job monitor")
+        && last.text == last.key
     {
         words = rest;
     }
@@ -177,6 +178,10 @@ pub fn names(words: &[Word]) -> Result<Vec<String>, String> {
         let joins = word.is("and &");
         if joins || word.comma || at + 1 == span.len() {
             let item = &span[from..if joins { at } else { at + 1 }];
+            // "X, it is not needed any more": a reason is no name.
+            if from > 0 && item.len() > 1 && item[0].is("it it's because since as we i they") {
+                break;
+            }
             if !item.is_empty() {
                 names.push(name(item)?);
             }

@@ -39,7 +39,7 @@ pub fn is_general(words: &[Word]) -> bool {
             "how" if second.is("long often much many") => words[2..].iter().take(2).any(|word| word.is(ANY)),
             "can" | "could" | "should" | "must" | "may" => second.is("i we it one flatline"),
             "does" => second.is(ANY) || second.is("the"),
-            "do" => !second.is("i not"),
+            "do" => !second.is("i not any my"),
             "how" | "what" | "which" | "where" if second.is("does do") => third.is_some(),
             // "when is a check late" asks for the rule, "when is backup late" for the check.
             "what" | "when" | "why" | "which" | "where" => {
@@ -83,7 +83,7 @@ fn list(words: &[Word]) -> Option<Intent> {
         "wrong problem problems trouble troubles issue issues attention needs need go went look at";
     const FILLERS: &str = "me all my the an of checks check jobs job monitors is are i do have currently right now that \
         which anything something everything any there in and who what list status state overview \
-        many with or things today got ones doing going has for still so far";
+        many with or things today got ones doing going has for still so far a summary";
     let first = words.first()?;
     (first.is(OPENERS) || (words.len() == 1 && state(first).is_some())).then_some(())?;
     if first.is("how") && !words.get(1)?.is("many is are") {
@@ -106,6 +106,12 @@ fn list(words: &[Word]) -> Option<Intent> {
     } else if is_silent {
         call = call.with("state", "new");
     }
+    // "list prod checks", "anything down in prod".
+    let is_tag = |words: &[Word], at: usize| {
+        let before_checks = words.get(at + 1).is_some_and(|next| next.is("checks"));
+        let is_last = at + 1 == words.len() && words[at - 1].is("in");
+        !words[at].is(FILLERS) && (before_checks || is_last)
+    };
     while let Some(word) = words.get(at) {
         at += 1;
         let of_question = (aspect == Aspect::Rejected && (is_refused(word) || word.is(OF_REFUSED)))
@@ -126,6 +132,8 @@ fn list(words: &[Word]) -> Option<Intent> {
                 continue;
             }
             call = call.with("state", state);
+        } else if is_tag(words, at - 1) && !of_question && !call.arguments.contains_key("tag") {
+            call = call.with("tag", word.text);
         } else if !word.is(FILLERS) && !of_question {
             return None;
         }
@@ -165,9 +173,9 @@ pub const AFTER_NAME: &str = "down late failing fail failed fails red broken pau
 
 /// "how is X", "show X", "pings of X", "what about X".
 fn inspect(words: &[Word]) -> Option<Intent> {
-    const AFTER_HOW: &str = "doing going now today looking currently right running";
+    const AFTER_HOW: &str = "been lately far so these days doing going now today looking currently right running";
     const NUMBERS: &str = "5 10 five ten few";
-    const SHOWN: &str = "me us the all last latest recent full 5 10 five ten few status state details info history events log \
+    const SHOWN: &str = "me us the all next last latest recent full 5 10 five ten few status state details info history events log \
         logs output errors error messages message pings ping runs flips schedule grace everything more of for on about from";
     let (first, rest) = words.split_first()?;
     let be = |word: &Word| word.is("is are was were does did has");
@@ -189,13 +197,18 @@ fn inspect(words: &[Word]) -> Option<Intent> {
             let is_one = rest[0].is("ping run");
             (if is_one { Aspect::Times } else { Aspect::History }, skip(&skip(rest, NUMBERS)[1..], "of for from"))
         }
+        "schedule" | "grace" | "period" | "tags" | "timezone" | "description" if rest.first()?.is("of for") => {
+            // "grace of X to 10 minutes" is a change.
+            let is_change = rest.iter().any(|word| word.is("to = be"));
+            return (!is_change).then(|| about(&rest[1..], Aspect::Status));
+        }
         "status" | "state" | "details" | "info" => (Aspect::Status, skip(rest, "of for on about")),
         "tell" if rest.first()?.is("me us") && rest.iter().any(|word| word.is("about")) => {
             (Aspect::Status, skip(rest, "me us everything all more something about"))
         }
         "get" if rest.first()?.is("rid") => return None,
-        // "check named X every 5 minutes" is one that is wanted.
-        "check" if rest.first()?.is("named called") => return None,
+        // "check for X every 5 minutes" is one that is wanted.
+        "check" if rest.first()?.is("named called for") => return None,
         "show" | "list" | "inspect" | "open" | "get" | "view" | "display" | "check" => {
             let shown = rest.iter().take_while(|word| word.is(SHOWN)).count();
             // "the nightly check": its article shows where a name begins.

@@ -28,6 +28,10 @@ pub fn read(words: &[Word]) -> Option<Clause> {
         }
         "every" | "each" => every(rest, 1),
         "at" => at_first(words),
+        "schedule" => {
+            let links = 1 + rest.iter().take_while(|word| word.is("of is")).count();
+            read(&words[links..]).map(|clause| clause.map(|(found, taken)| (found, links + taken)))
+        }
         "cron" => {
             let links = rest.iter().take_while(|word| word.is("expression schedule")).count();
             Some(cron(&rest[links..], 1 + links))
@@ -85,6 +89,10 @@ fn has_time(words: &[Word]) -> bool {
 
 /// Days of the week, or all of them, at a time of day. Every day without a time is a period like any other.
 fn calendar(days: &str, words: &[Word], before: usize) -> Clause {
+    // "every sunday night at 11pm": the time says the same.
+    if words.first().is_some_and(|word| word.is("night morning afternoon evening")) && has_time(&words[1..]) {
+        return calendar(days, &words[1..], before + 1);
+    }
     // "every day Europe/Berlin at 3am": the zone may stand before the time.
     let early = moments::zone(words).ok().flatten().map_or(0, |(_, taken)| taken);
     let (early, time, used) = match moments::time_of_day(&words[early..]) {

@@ -17,7 +17,11 @@ const PEOPLE: &str = "anyone anybody me us people everyone everybody";
 
 /// Reads a command about alerts; nothing if the words are none.
 pub fn command(words: &[Word], now: Timestamp) -> Option<Command> {
-    off(words, now).or_else(|| send(words)).or_else(|| tell(words)).or_else(|| unlisted(words))
+    off(words, now)
+        .or_else(|| send(words))
+        .or_else(|| tell(words))
+        .or_else(|| use_only(words))
+        .or_else(|| unlisted(words))
 }
 
 /// "stop alerts for X", "turn off X's reminders", "no reminders for X", "don't tell anyone about X".
@@ -58,7 +62,8 @@ fn nothing(field: Field, name: &[Word]) -> Command {
         Field::Reminder => ("reminder_seconds", Value::Null),
         Field::Runtime => ("max_runtime_seconds", Value::Null),
         Field::Tags => ("tags", json!([])),
-        Field::Name | Field::Description | Field::Schedule | Field::Zone | Field::Grace => {
+        Field::Description => ("description", json!("")),
+        Field::Name | Field::Schedule | Field::Zone | Field::Grace | Field::Failures => {
             return Err(clauses::not_understood(name));
         }
     };
@@ -140,6 +145,16 @@ fn tell(words: &[Word]) -> Option<Command> {
     };
     let name = trim_end(name, |word| word.is(AFTER_NAME));
     Some(edits::owner(name).map(|name| edits::update(name, changes)))
+}
+
+/// "use only ops for X", "use the ops channel for X".
+fn use_only(words: &[Word]) -> Option<Command> {
+    let (first, rest) = words.split_first().filter(|(first, _)| first.is("use"))?;
+    let link = (1..rest.len()).find(|at| rest[*at].is(LINKS))?;
+    let is_meant = !first.quoted && rest[..link].iter().any(|word| word.is("only channel channels"));
+    let list = is_meant.then(|| alerts::named(skip(&rest[..link], "only the")))?;
+    let name = trim_end(&rest[link + 1..], |word| word.is(ALERTS));
+    Some(list.and_then(|list| Ok(edits::update(edits::owner(name)?, Map::from_iter([("channels".to_owned(), list)])))))
 }
 
 /// "unsubscribe ops from X", "take ops off X", "turn on alerts for X": the list is set as a whole.

@@ -6,7 +6,7 @@ use super::phrase::{self, Word, skip};
 use super::questions::AFTER_NAME;
 
 const TELLING: &str = "told alerted notified informed warned paged emailed mailed tell alert notify inform warn page";
-const NOUNS: &str = "alert alerts notification notifications channel channels";
+const NOUNS: &str = "email emails alert alerts notification notifications channel channels";
 
 /// Reads a question about alerts; without a name it is about the check spoken of last, or about what is down.
 pub fn read(words: &[Word]) -> Option<Intent> {
@@ -15,7 +15,7 @@ pub fn read(words: &[Word]) -> Option<Intent> {
         return None;
     }
     let aspect = if words.first()?.is("why") { Aspect::Why } else { Aspect::Told };
-    let rest = after_people(words).or_else(|| after_noun(words))?;
+    let rest = after_people(words).or_else(|| after_channel(words)).or_else(|| after_noun(words))?;
     let name = name(rest).map(|name| if name.len() == 1 && name[0].is("i we you me us") { &[] } else { name })?;
     (!phrase::is_any(name)).then(|| inquiries::about(name, aspect))
 }
@@ -32,6 +32,17 @@ fn after_people<'w, 'a>(words: &'w [Word<'a>]) -> Option<&'w [Word<'a>]> {
     (asks && (telling.is(TELLING) || telling.is(NOUNS))).then(|| skip(rest, PEOPLE))
 }
 
+/// What follows "was ops told", "did ops get alerted".
+fn after_channel<'w, 'a>(words: &'w [Word<'a>]) -> Option<&'w [Word<'a>]> {
+    match words {
+        [be, _, telling, rest @ ..] if be.is("was were has have did") && telling.is(TELLING) => Some(rest),
+        [did, _, get, telling, rest @ ..] if did.is("did has") && get.is("get got been") && telling.is(TELLING) => {
+            Some(rest)
+        }
+        _ => None,
+    }
+}
+
 /// What follows "alerts", "did the alert", "which channels".
 fn after_noun<'w, 'a>(words: &'w [Word<'a>]) -> Option<&'w [Word<'a>]> {
     const OPENERS: &str = "which what what's show list give me my all any the latest last recent are were is was did do \
@@ -40,7 +51,7 @@ fn after_noun<'w, 'a>(words: &'w [Word<'a>]) -> Option<&'w [Word<'a>]> {
     let (noun, rest) = words[at..].split_first()?;
     // "what are alerts" asks what they are.
     // "alert ops" is a command.
-    (noun.is(NOUNS) && (at > 0 || !noun.is("alert")) && !(rest.is_empty() && words[0].is("what what's")))
+    (noun.is(NOUNS) && (at > 0 || !noun.is("alert email")) && !(rest.is_empty() && words[0].is("what what's")))
         .then_some(rest)
 }
 

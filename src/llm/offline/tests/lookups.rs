@@ -92,6 +92,11 @@ fn a_name_with_and_that_is_none_is_two() {
             json!([["resume_check", {"check": "sync"}], ["resume_check", {"check": "report"}]]),
         ),
         ("delete sync and report", json!([["delete_check", {"check": "sync"}], ["delete_check", {"check": "report"}]])),
+        (
+            "set grace of sync and report to 10 minutes",
+            json!([["update_check", {"check": "sync", "grace_seconds": 600}],
+                   ["update_check", {"check": "report", "grace_seconds": 600}]]),
+        ),
     ] {
         let (rounds, text) = talk(phrase, server);
         assert_eq!(rounds[1..], [call], "{phrase}");

@@ -44,6 +44,13 @@ fn one_check_is_asked_of_in_many_ways() {
         "could you tell me when backup is due",
         "how long does backup take?",
         "is the backup check late",
+        "show the next 5 runs of backup",
+        "when does backup's grace end?",
+        "how has backup been doing lately?",
+        "what caused the outage of backup?",
+        "did anyone get an email about backup?",
+        "was slack told about backup?",
+        "schedule of backup",
     ] {
         assert_eq!(calls(phrase), json!([["get_check", {"check": "backup"}]]), "{phrase}");
     }
@@ -62,6 +69,11 @@ fn all_checks_and_the_account() {
         ("anything wrong?", "list_checks", json!({})),
         ("any problems with my checks?", "list_checks", json!({})),
         ("are there any late checks?", "list_checks", json!({"state": "late"})),
+        ("list prod checks", "list_checks", json!({"tag": "prod"})),
+        ("which prod checks are down?", "list_checks", json!({"tag": "prod", "state": "down"})),
+        ("anything down in prod?", "list_checks", json!({"tag": "prod", "state": "down"})),
+        ("do any checks have rejected pings?", "list_checks", json!({})),
+        ("give me a summary", "list_checks", json!({})),
         ("which jobs failed?", "list_checks", json!({"state": "down"})),
         ("how many more checks can I add?", "get_account", json!({})),
         ("how many checks am I using?", "get_account", json!({})),

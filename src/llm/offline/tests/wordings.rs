@@ -50,6 +50,10 @@ fn schedules_as_people_say_them() {
         ("every other day", period(172_800)),
         ("every hour and a half", period(5_400)),
         ("every 1.5 hours", period(5_400)),
+        ("every sunday night at 11pm", cron("0 23 * * 0", "UTC")),
+        ("every monday, wednesday and friday at 7:15", cron("15 7 * * 1,3,5", "UTC")),
+        ("for every 5 minutes", period(300)),
+        ("every 1h30", period(5_400)),
         ("every quarter of an hour", period(900)),
         ("every couple of hours", period(7_200)),
         ("every fortnight", period(1_209_600)),
@@ -67,6 +71,18 @@ fn schedules_as_people_say_them() {
             "create_check",
             json!({"name": "db-dump", "cron": "0 2 * * *", "timezone": "UTC"}),
         ),
+        ("make me a check called foo every hour", "create_check", json!({"name": "foo", "period_seconds": 3600})),
+        ("create foo that should ping every 15 mins", "create_check", json!({"name": "foo", "period_seconds": 900})),
+        (
+            "create foo with schedule \"0 3 * * *\" in Europe/Berlin",
+            "create_check",
+            json!({"name": "foo", "cron": "0 3 * * *", "timezone": "Europe/Berlin"}),
+        ),
+        (
+            "I'd like a check named \"Mail Queue\" that pings every 15 minutes",
+            "create_check",
+            json!({"name": "Mail Queue", "period_seconds": 900}),
+        ),
         (
             "could you set up monitoring for invoices every 2 hours?",
             "create_check",
@@ -82,6 +98,7 @@ fn several_settings_at_once() {
     check(&[
         ("set grace of backup to 10 min and period to 20 min", "update_check", backup(600, 1200)),
         ("set backup's grace to 10 min and period to 20 min", "update_check", backup(600, 1200)),
+        ("Please set backup's period to 20 mins and its grace to 10 mins.", "update_check", backup(600, 1200)),
         ("set the period and grace of backup to 10 minutes", "update_check", backup(600, 600)),
         ("move backup to every 20 minutes and grace 10 minutes", "update_check", backup(600, 1200)),
         (
@@ -114,6 +131,15 @@ fn one_setting_in_other_words() {
         ("give backup half an hour of grace", "update_check", change("grace_seconds", json!(1800))),
         ("change the schedule of backup to weekdays at 9", "update_check", change("cron", json!("0 9 * * 1-5"))),
         ("move backup to Europe/Paris", "update_check", change("timezone", json!("Europe/Paris"))),
+        ("put backup in Europe/Paris", "update_check", change("timezone", json!("Europe/Paris"))),
+        ("make backup's grace 15 minutes", "update_check", change("grace_seconds", json!(900))),
+        ("make the grace of backup 15 minutes", "update_check", change("grace_seconds", json!(900))),
+        ("grace of backup to 10 minutes", "update_check", change("grace_seconds", json!(600))),
+        ("limit backup's runtime to 20 minutes", "update_check", change("max_runtime_seconds", json!(1200))),
+        ("remove the runtime limit from backup", "update_check", change("max_runtime_seconds", Value::Null)),
+        ("tag \"backup\" prod, db", "update_check", change("tags", json!(["prod", "db"]))),
+        ("clear the tags of backup", "update_check", change("tags", json!([]))),
+        ("clear the description of backup", "update_check", change("description", json!(""))),
         ("add a grace of 10 minutes to backup", "update_check", change("grace_seconds", json!(600))),
     ]);
     for phrase in ["backup should be fast", "backup has a problem"] {
@@ -135,6 +161,7 @@ fn alerts_in_other_words() {
         "backup should only alert slack",
         "alerts for backup should go to slack",
         "set the channels to slack for backup",
+        "use only slack for backup",
     ] {
         check(&[(phrase, "update_check", slack.clone())]);
     }
@@ -156,6 +183,8 @@ fn alerts_in_other_words() {
     check(&[
         ("alert me about backup only after 3 failures", "update_check", change("alert_after_failures", json!(3))),
         ("set alert after 3 failures for backup", "update_check", change("alert_after_failures", json!(3))),
+        ("raise the alert threshold of backup to 3 failures", "update_check", change("alert_after_failures", json!(3))),
+        ("remind me about backup once a day", "update_check", change("reminder_seconds", json!(86_400))),
         ("set a reminder every hour for backup", "update_check", change("reminder_seconds", json!(3600))),
         ("add a reminder every hour to backup", "update_check", change("reminder_seconds", json!(3600))),
         (
@@ -193,6 +222,9 @@ fn a_part_of_a_list_is_never_a_deletion_nor_a_new_check() {
     check(&[
         ("remove backup from my checks", "delete_check", json!({"check": "backup"})),
         ("delete \"copy from s3\"", "delete_check", json!({"check": "copy from s3"})),
+        ("delete the check called Old Job", "delete_check", json!({"check": "Old Job"})),
+        ("remove sync, it is not needed any more", "delete_check", json!({"check": "sync"})),
+        ("Please permanently delete sync", "delete_check", json!({"check": "sync"})),
         ("trash sync, please", "delete_check", json!({"check": "sync"})),
     ]);
 }
@@ -216,6 +248,8 @@ fn pauses_in_other_words() {
         ("stop monitoring backup for 2 hours", "pause_check", until("2026-07-06T14:00:00Z")),
         ("turn backup off until 18:00", "pause_check", until("2026-07-06T18:00:00Z")),
         ("silence notifications from backup", "pause_check", json!({"check": "backup"})),
+        ("pause backup 'til tomorrow", "pause_check", until("2026-07-07T00:00:00Z")),
+        ("re-enable backup", "resume_check", json!({"check": "backup"})),
         ("turn off backup", "pause_check", json!({"check": "backup"})),
         ("turn backup back on", "resume_check", json!({"check": "backup"})),
         ("start monitoring backup again", "resume_check", json!({"check": "backup"})),
