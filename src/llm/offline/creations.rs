@@ -58,11 +58,12 @@ fn adjective<'a>(words: &[Word<'a>]) -> Option<Vec<Word<'a>>> {
         && check.is("check job monitor")
         && called.is("called named for")
         && !rest.is_empty();
+    is_one.then_some(())?;
     let reads = |at: usize| {
         let clause: Vec<Word> = [often.clone()].into_iter().chain(rest[at..].iter().cloned()).collect();
         clauses::read(&clause).is_ok().then_some((at, clause))
     };
-    let (at, clause) = (1..=rest.len()).find_map(reads).filter(|_| is_one)?;
+    let (at, clause) = (1..=rest.len()).find_map(reads)?;
     Some(rest[..at].iter().cloned().chain(clause).collect())
 }
 

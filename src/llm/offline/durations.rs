@@ -27,8 +27,10 @@ fn read_one(words: &[Word]) -> Option<(u64, usize)> {
     // "a quarter of an hour", "a couple of hours".
     let article = usize::from(first.is("a") && words.get(1).is_some_and(|word| word.is("half quarter couple")));
     let part = words.get(article)?;
-    let of = article + 1 + words[article + 1..].iter().take_while(|word| word.is("of a an")).count();
-    let whole = |parts: u64| Some((unit(&words.get(of)?.key)? / parts, of + 1));
+    let whole = |parts: u64| {
+        let of = article + 1 + words[article + 1..].iter().take(2).take_while(|word| word.is("of a an")).count();
+        Some((unit(&words.get(of)?.key)? / parts, of + 1))
+    };
     match part.key.as_str() {
         "half" => whole(2),
         "quarter" => whole(4),
