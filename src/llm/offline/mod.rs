@@ -89,7 +89,7 @@ const COMMANDS: &str = "\
 - set channels of \"report\" to ops, dev · alert after 3 failures for \"report\" · remind me about \"report\" every 2 hours
 - pause \"report\" for 2 hours · pause \"report\" until tomorrow 9:00 · pause all tagged prod · resume \"report\"
 - rotate the ping key of \"report\" · delete \"report\" · undo · undo action 3
-- my limits · help";
+- my limits · my channels · help";
 
 impl Offline {
     /// An assistant that knows `product` (the text of `prompts/product.md`) and asks `now` for the time.
