@@ -2,6 +2,7 @@
 
 mod foresight;
 pub mod ground;
+mod offline;
 mod owners;
 mod runs;
 mod uptime;

@@ -21,6 +21,7 @@ pub struct Plan {
     kind: Kind,
     instances: usize,
     manual_clock: bool,
+    offline: bool,
     config: Config,
 }
 
@@ -51,7 +52,7 @@ impl Plan {
         let mut config = Config::load(&|_| None).unwrap();
         config.flood_limit = None;
         config.sweep_interval = Duration::from_hours(1);
-        Self { kind, instances: 1, manual_clock: false, config }
+        Self { kind, instances: 1, manual_clock: false, offline: false, config }
     }
 
     /// Several instances on one database; on SQLite they share the file.
@@ -63,6 +64,12 @@ impl Plan {
     /// A clock that stands still until it is moved.
     pub fn manual_clock(mut self) -> Self {
         self.manual_clock = true;
+        self
+    }
+
+    /// No model: the built-in assistant answers.
+    pub fn offline(mut self) -> Self {
+        self.offline = true;
         self
     }
 
@@ -87,7 +94,9 @@ impl Plan {
         let base_url = provider.base_url().to_owned();
         // Unless the plan names another one.
         let own = || Provider { api_key: Some("test-key".to_owned()), base_url, model: "fake".to_owned() };
-        config.provider.get_or_insert_with(own);
+        if !self.offline {
+            config.provider.get_or_insert_with(own);
+        }
         let mut apps = Vec::new();
         for _ in 0..self.instances {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

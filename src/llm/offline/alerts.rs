@@ -1,13 +1,10 @@
-//! Alerts in commands: "tell ops", "alert after 3 failures", "remind me every 2 hours", in a clause or on their own.
+//! What a check can be told of its alerts: "tell ops", "alert after 3 failures", "remind me every 2 hours".
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::clauses::{self, Clause};
-use super::commands::Command;
 use super::durations;
-use super::edits::{self, Field};
 use super::phrase::{self, Word, skip, trim_end};
-use super::questions::AFTER_NAME;
 
 /// Words that an alert's clause begins with.
 pub const HEADS: &str =
@@ -25,7 +22,9 @@ pub fn clause(words: &[Word]) -> Option<Clause> {
 fn nobody(words: &[Word]) -> Option<Clause> {
     let taken = match words {
         [no, alerts, ..] if no.is("no without") && alerts.is("alerts notifications channels") => 2,
-        [dont, tell, anyone, ..] if dont.is("don't") && tell.is("tell alert notify") && anyone.is("anyone anybody") => {
+        [dont, tell, anyone, ..]
+            if dont.is("don't never") && tell.is("tell alert notify") && anyone.is("anyone anybody") =>
+        {
             3
         }
         _ => return None,
@@ -62,9 +61,12 @@ fn reminder(words: &[Word]) -> Option<Clause> {
 }
 
 /// "every 2 hours", "2 hours", "each day", "hourly", "daily".
-fn interval(words: &[Word]) -> Option<(u64, usize)> {
+pub fn interval(words: &[Word]) -> Option<(u64, usize)> {
     let first = words.first()?;
     match first.key.as_str() {
+        "once" if words.get(1).is_some_and(|word| word.is("a an every per")) => {
+            return Some((durations::unit(&words.get(2)?.key)?, 3));
+        }
         "hourly" => return Some((3_600, 1)),
         "daily" => return Some((86_400, 1)),
         _ => {}
@@ -101,7 +103,7 @@ pub fn named(words: &[Word]) -> Result<Value, String> {
         }
         _ => {}
     }
-    if words.iter().any(|word| word.is("when whenever if while about unless that")) {
+    if words.iter().any(|word| word.is("when whenever if while about unless that to")) {
         return Err(clauses::not_understood(words));
     }
     let mut names = Vec::new();
@@ -123,58 +125,6 @@ pub fn named(words: &[Word]) -> Result<Value, String> {
 pub const OF_CHANNELS: &str = "I make and change no channels; I only set which of them a check tells, all of them at \
     once, for example: set channels of \"nightly backup\" to ops, dev.";
 
-/// A command that begins with an alert: "tell ops about X", "remind me about X every 2 hours", "alert after 3 failures
-/// for X", "stop reminding me about X".
-pub fn command(words: &[Word]) -> Option<Command> {
-    const LINKS: &str = "about for when whenever while if of on";
-    let (first, rest) = words.split_first()?;
-    if first.is("stop") {
-        let (what, rest) = rest.split_first()?;
-        let rest = skip(rest, "me us about of for");
-        return match what.key.as_str() {
-            "reminding" | "reminder" | "reminders" => Some(remove(Field::Reminder, rest)),
-            "telling" | "alerting" | "notifying" | "emailing" => Some(Err(whole_list())),
-            _ => None,
-        };
-    }
-    if first.is("turn switch") && rest.len() > 1 && rest[0].is("off") && rest[1].is("reminder reminders") {
-        return Some(remove(Field::Reminder, &rest[2..]));
-    }
-    if first.is("send") && rest.first().is_some_and(|word| word.is("alerts notifications")) {
-        // "send alerts of X to ops": a name may hold a "to", the channels rather not.
-        let to = rest.iter().rposition(|word| word.is("to")).filter(|to| *to > 1)?;
-        let (check, channels) = (skip(&rest[1..to], LINKS), named(&rest[to + 1..]));
-        return Some(channels.and_then(|list| {
-            Ok(edits::update(phrase::subject(check)?, Map::from_iter([("channels".to_owned(), list)])))
-        }));
-    }
-    let is_more = first.is("also");
-    let words = &words[usize::from(is_more)..];
-    let (first, rest) = words.split_first()?;
-    first.is("tell notify alert email remind").then_some(())?;
-    // "tell me a joke" is no command.
-    if first.is("tell") && rest.first().is_some_and(|word| word.is("me us")) {
-        return None;
-    }
-    if (is_more || words.iter().any(|word| word.is("too additionally"))) && !first.is("remind") {
-        return Some(Err(whole_list()));
-    }
-    let Some(link) = (1..words.len()).find(|at| words[*at].is(LINKS)) else {
-        return Some(Err(format!("{} {}", phrase::WHICH, edits::example("tell ops about \"nightly backup\""))));
-    };
-    let name = skip(&words[link..], LINKS);
-    // "remind me about X every 2 hours": the interval may stand last.
-    let split = (1..name.len()).find(|at| first.is("remind") && interval(&name[*at..]).is_some());
-    let (name, tail) = name.split_at(split.unwrap_or(name.len()));
-    let clause: Vec<Word> = words[..link].iter().chain(tail).cloned().collect();
-    let changes = match clauses::read(&clause) {
-        Ok(changes) => changes,
-        Err(unread) => return Some(Err(unread.into())),
-    };
-    let name = trim_end(name, |word| word.is(AFTER_NAME));
-    Some(phrase::subject(name).map(|name| edits::update(name, changes)))
-}
-
 /// The sentence for a channel that is to be added or taken away.
 pub fn whole_list() -> String {
     "I set all channels of a check at once. Say the whole list, for example: set channels of \"nightly backup\" to ops, \
@@ -182,24 +132,17 @@ pub fn whole_list() -> String {
         .to_owned()
 }
 
-/// "remove the reminders of X": an optional setting taken away.
-pub fn remove(field: Field, words: &[Word]) -> Command {
-    let (argument, nothing) = match field {
-        Field::Channels => ("channels", json!([])),
-        Field::Reminder => ("reminder_seconds", Value::Null),
-        Field::Runtime => ("max_runtime_seconds", Value::Null),
-        Field::Tags => ("tags", json!([])),
-        Field::Name | Field::Description | Field::Schedule | Field::Zone | Field::Grace => {
-            return Err(clauses::not_understood(words));
-        }
-    };
-    let name = phrase::subject(skip(words, "of from on for about"))?;
-    Ok(edits::update(name, Map::from_iter([(argument.to_owned(), nothing)])))
+/// Whether a setting that may be left out is to be: "none", "off", "never".
+pub fn is_none(word: &Word) -> bool {
+    word.is("none off never nothing no")
 }
 
-/// Whether a setting that may be left out is to be: "none", "off", "never".
-pub fn is_none(words: &[Word]) -> bool {
-    matches!(words, [one] if one.is("none off never nothing no"))
+/// Where a list of channels is over: before another setting, "ops, dev and grace to 10 minutes". A channel may be
+/// called "daily", so a schedule does not end it.
+pub fn names_end(words: &[Word]) -> usize {
+    const SETTINGS: &str = "grace period interval remind reminder reminders after max maximum runtime tagged described";
+    let Some(end) = (1..words.len()).find(|at| words[*at].is(SETTINGS)) else { return words.len() };
+    end - words[1..end].iter().rev().take_while(|word| word.is("and & a an the with")).count()
 }
 
 /// The interval that all of `words` are.

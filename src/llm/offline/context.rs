@@ -1,13 +1,9 @@
-//! What a conversation was about before: the check that "it" means in a question, and what a first answer leads to.
+//! What a conversation was about before: the check that "it" means in a question.
 
 use serde_json::Value;
 
-use super::answers::Answered;
 use super::intent::{Aspect, Call, Intent};
 use super::{Message, ToolCall, phrase};
-
-/// As many checks are looked at for one question.
-const MOST: usize = 5;
 
 /// A question about one check that names none is about the one spoken of last. "Who was told?" without any is about
 /// what is down.
@@ -22,15 +18,6 @@ pub fn complete(intent: Intent, messages: &[Message]) -> Intent {
         (None, Aspect::Told) => Intent::Read(Call::new("list_checks").with("state", "down"), aspect),
         (None, _) => Intent::Unclear(phrase::WHICH.to_owned()),
     }
-}
-
-/// What is to be read next: after the checks that are down, each of them, if who was told of them is the question.
-pub fn follow_up(answered: &[Answered], aspect: Aspect) -> Vec<Call> {
-    let [one] = answered else { return Vec::new() };
-    let down = one.result["checks"].as_array().filter(|_| aspect == Aspect::Told && one.tool == "list_checks");
-    let names = down.into_iter().flatten().filter_map(|check| check["name"].as_str());
-    let calls: Vec<Call> = names.map(|name| Call::new("get_check").with("check", name)).collect();
-    if calls.len() > MOST { Vec::new() } else { calls }
 }
 
 /// The check that was looked up or meant to be changed last, by name. Only what the server had an answer to counts.

@@ -2,33 +2,11 @@
 
 use serde_json::{Map, Value};
 
-use super::commands::{self, Command};
+use super::commands::Command;
+use super::fields::{Field, TO, field, fields, value_and_check, values};
 use super::intent::Call;
-use super::phrase::{self, Word};
-use super::{alerts, clauses, durations, moments};
-
-/// What of a check "change … of X to …" names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Field {
-    /// Its name.
-    Name,
-    /// Its tags.
-    Tags,
-    /// Its description.
-    Description,
-    /// When it must ping.
-    Schedule,
-    /// The zone of its clock times.
-    Zone,
-    /// How late a ping may be.
-    Grace,
-    /// How long a run may take.
-    Runtime,
-    /// Who is told.
-    Channels,
-    /// How often they are told again.
-    Reminder,
-}
+use super::phrase::{self, Word, skip};
+use super::{clauses, creations, durations};
 
 /// The call that edits a check; it names none if `check` is nothing.
 pub fn update(check: Option<String>, changes: Map<String, Value>) -> Vec<Call> {
@@ -46,7 +24,11 @@ pub fn rename(words: &[Word]) -> Command {
 
 /// "tag X with a, b".
 pub fn tag(words: &[Word]) -> Command {
-    let (check, tags) = parted(words, "with as").ok_or_else(|| example("tag \"nightly backup\" with prod, db"))?;
+    let quoted =
+        words.split_first().filter(|(first, rest)| first.quoted && !rest.iter().any(|word| word.is("with as")));
+    let quoted = quoted.filter(|(_, tags)| !tags.is_empty()).map(|(_, tags)| (&words[..1], tags));
+    let (check, tags) =
+        quoted.or_else(|| parted(words, "with as")).ok_or_else(|| example("tag \"nightly backup\" with prod, db"))?;
     Ok(update(phrase::subject(check)?, one("tags", phrase::tags(tags))))
 }
 
@@ -59,34 +41,40 @@ pub fn describe(words: &[Word]) -> Command {
 
 /// "set the grace of X to 10 minutes", "set X to every 10 minutes", "make X hourly", "give X 10 minutes grace".
 pub fn change(words: &[Word]) -> Command {
-    let article = words.iter().take_while(|word| word.is("the a my its")).count();
-    if let Some((field, used)) = field(&words[article..])
-        && let Some((link, rest)) = words[article + used..].split_first()
+    if let Some((fields, used)) = fields(words)
+        && let Some((link, rest)) = words[used..].split_first()
     {
+        // "set its grace to 10 minutes", "set the grace to 10 minutes on X", "a grace of 10 minutes for X".
+        let (value_words, check) = value_and_check(&fields, rest);
+        if link.is(TO) || (link.is("of") && check.is_some()) {
+            return Ok(update(check.map_or(Ok(None), owner)?, values(&fields, value_words)?));
+        }
         if link.is("of for on") {
-            return set(field, rest);
+            return set(&fields, rest);
         }
-        // "set its grace to 10 minutes", "grace to 10 minutes": of the check that "it" is.
-        if link.is(TO) {
-            return Ok(update(None, value(field, rest)?));
-        }
+    }
+    if let Some(command) = of_front(words) {
+        return command;
     }
     let tos = words.iter().enumerate().filter(|(_, word)| word.is(TO)).map(|(at, _)| at);
     for at in tos {
-        let (before, after) = (&words[..at], &words[at + 1..]);
+        let (before, after) = (&words[..at], skip(&words[at + 1..], "run ping only"));
         // "X grace to …", "X's grace period to …": the field stands last before "to".
         for length in [2, 1] {
             if let Some(start) = at.checked_sub(length).filter(|start| *start > 0)
                 && let Some((field, used)) = field(&before[start..])
                 && used == length
             {
-                return Ok(update(owner(&before[..start])?, value(field, after)?));
+                return Ok(update(owner(&before[..start])?, values(&[field], after)?));
             }
         }
         if let Ok(changes) = clauses::read(after)
             && !changes.is_empty()
         {
             return Ok(update(phrase::subject(without_old_value(before))?, changes));
+        }
+        if let Ok(zone) = values(&[Field::Zone], after) {
+            return Ok(update(phrase::subject(before)?, zone));
         }
         if durations::read(after).is_some_and(|(_, taken)| taken == after.len()) {
             let (name, length) = (phrase::excerpt(phrase::written(before)), phrase::written(after));
@@ -95,9 +83,16 @@ pub fn change(words: &[Word]) -> Command {
             ));
         }
     }
-    let (name, changes) = commands::name_and_clauses(words)?;
+    // "put X in Europe/Berlin": nothing but a name and a zone.
+    let (name, changes) = match creations::name_and_clauses(words) {
+        Ok((name, changes)) if !changes.is_empty() => (name, changes),
+        other => match (1..words.len()).find_map(|at| Some((at, values(&[Field::Zone], &words[at..]).ok()?))) {
+            Some((at, zone)) => (&words[..at], zone),
+            None => other?,
+        },
+    };
     // "make X run every 2 hours".
-    let name = phrase::subject(phrase::trim_end(name, |word| word.is("run ping")))?;
+    let name = owner(phrase::trim_end(name, |word| word.is("run ping only")))?;
     if changes.is_empty() {
         return Err(format!(
             "{} {}",
@@ -106,6 +101,38 @@ pub fn change(words: &[Word]) -> Command {
         ));
     }
     Ok(update(name, changes))
+}
+
+/// "alert after 3 failures for X", "a reminder every hour to X": all that is to be, then the check.
+pub fn of_front(words: &[Word]) -> Option<Command> {
+    let at = (1..words.len().max(2) - 1).find(|at| {
+        words[*at].is("for of on to about") && clauses::read(&words[..*at]).is_ok_and(|changes| !changes.is_empty())
+    })?;
+    Some(
+        clauses::read(&words[..at])
+            .map_err(String::from)
+            .and_then(|changes| Ok(update(owner(&words[at + 1..])?, changes))),
+    )
+}
+
+/// "X should run every 2 hours", "X's grace must be 10 minutes", "run X every 6 hours": a change asked for in other
+/// words. Nothing if they do not read as one.
+pub fn wish(words: &[Word]) -> Option<Command> {
+    let (first, rest) = words.split_first()?;
+    if first.is("run schedule ping expect") {
+        let (name, changes) = creations::name_and_clauses(rest).ok()?;
+        return (!changes.is_empty()).then(|| Ok(update(Some(phrase::name(name)?), changes)));
+    }
+    let is_whole = |calls: &Vec<Call>| calls.iter().all(|call| call.arguments.contains_key("check"));
+    let Some(at) = (1..words.len()).find(|at| words[*at].is("should must shall needs ought has")) else {
+        // "grace of X to 10 minutes".
+        field(words)?;
+        return change(words).ok().filter(is_whole).map(Ok);
+    };
+    let mut said = words[..=at].to_vec();
+    "to".clone_into(&mut said[at].key);
+    said.extend(skip(&words[at + 1..], "to be run ping go sent only have").iter().cloned());
+    change(&said).ok().filter(is_whole).map(Ok)
 }
 
 /// "X from every 5 minutes" without what is to be replaced.
@@ -117,80 +144,26 @@ fn without_old_value<'w, 'a>(words: &'w [Word<'a>]) -> &'w [Word<'a>] {
     }
 }
 
-/// "X to VALUE", for a field that was named before.
-fn set(field: Field, words: &[Word]) -> Command {
-    if matches!(field, Field::Name | Field::Tags | Field::Description) {
+/// "X to VALUE", for fields that were named before.
+fn set(fields: &[Field], words: &[Word]) -> Command {
+    if fields.iter().any(|field| matches!(field, Field::Name | Field::Tags | Field::Description)) {
         let (check, text) = parted(words, "to as")
             .ok_or_else(|| example("set name of \"old name\" to \"new name\", with both in quotes"))?;
-        return Ok(update(phrase::subject(check)?, value(field, text)?));
+        return Ok(update(phrase::subject(check)?, values(fields, text)?));
     }
-    // A name may hold a "to": the value decides which one parts them.
+    // A name may hold a "to": the value, which goes on to the end, decides which one parts them.
     let mut refusal = example("set grace of \"nightly backup\" to 10 minutes");
-    for at in (1..words.len()).rev().filter(|at| words[*at].is("=") || words[*at].is(TO)) {
-        match value(field, &words[at + 1..]) {
-            Ok(changes) => return Ok(update(phrase::subject(&words[..at])?, changes)),
+    for at in (1..words.len()).filter(|at| words[*at].is("=") || words[*at].is(TO)) {
+        match values(fields, &words[at + 1..]) {
+            Ok(changes) => return Ok(update(owner(&words[..at])?, changes)),
             Err(sentence) => refusal = sentence,
         }
     }
-    Err(refusal)
-}
-
-/// What stands before a new value; "was" and "were" do in suppositions.
-const TO: &str = "to was were be";
-
-/// The field that `words` begin with, and how many words name it.
-pub fn field(words: &[Word]) -> Option<(Field, usize)> {
-    let first = words.first()?;
-    if first.is("max maximum longest") {
-        return words.get(1)?.is("runtime run duration").then_some((Field::Runtime, 2));
+    // "make the grace of X 10 minutes".
+    match (1..words.len()).find_map(|at| Some((at, values(fields, &words[at..]).ok()?))) {
+        Some((at, changes)) if !fields.contains(&Field::Channels) => Ok(update(owner(&words[..at])?, changes)),
+        _ => Err(refusal),
     }
-    let (field, tail): (_, &str) = match first.key.as_str() {
-        "name" | "title" => (Field::Name, ""),
-        "tag" | "tags" => (Field::Tags, ""),
-        "description" => (Field::Description, ""),
-        "period" | "schedule" | "interval" | "frequency" => (Field::Schedule, ""),
-        "grace" => (Field::Grace, "period time"),
-        "timezone" | "zone" => (Field::Zone, ""),
-        "time" if words.get(1)?.is("zone") => (Field::Zone, "zone"),
-        "runtime" => (Field::Runtime, ""),
-        "channel" | "channels" => (Field::Channels, ""),
-        "reminder" | "reminders" => (Field::Reminder, "interval"),
-        _ => return None,
-    };
-    Some((field, 1 + usize::from(words.get(1).is_some_and(|word| word.is(tail)))))
-}
-
-/// Reads all of `words` as a field's new value; after a schedule or grace, further clauses may follow.
-fn value(field: Field, words: &[Word]) -> Result<Map<String, Value>, String> {
-    let unreadable = || format!("{} For example: 10 minutes.", clauses::not_understood(words));
-    let argument = match field {
-        Field::Name => return Ok(one("name", phrase::written(words))),
-        Field::Tags => return Ok(one("tags", phrase::tags(words))),
-        Field::Description => return Ok(one("description", phrase::written(words))),
-        Field::Zone => {
-            let (zone, _) = moments::zone(words)?.filter(|(_, taken)| *taken == words.len()).ok_or_else(unreadable)?;
-            return Ok(one("timezone", moments::zone_name(&zone)));
-        }
-        Field::Channels => return Ok(one("channels", alerts::named(words)?)),
-        Field::Reminder if alerts::is_none(words) => return Ok(one("reminder_seconds", Value::Null)),
-        Field::Runtime if alerts::is_none(words) => return Ok(one("max_runtime_seconds", Value::Null)),
-        Field::Reminder => {
-            let length = alerts::whole_interval(words).ok_or_else(unreadable)?;
-            return Ok(one("reminder_seconds", length));
-        }
-        Field::Runtime => "max_runtime_seconds",
-        Field::Schedule if clauses::schedule(words).is_some() => return Ok(clauses::read(words)?),
-        Field::Schedule => "period_seconds",
-        Field::Grace => "grace_seconds",
-    };
-    let (seconds, taken) = durations::read(words).ok_or_else(unreadable)?;
-    let mut changes = one(argument, seconds);
-    for (key, value) in clauses::read(&words[taken..])? {
-        if changes.insert(key, value).is_some() {
-            return Err(unreadable());
-        }
-    }
-    Ok(changes)
 }
 
 fn one(argument: &str, value: impl Into<Value>) -> Map<String, Value> {

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use super::phrase::Word;
-use super::{commands, manners, phrase, questions, spans, suppositions, told};
+use super::{commands, manners, phrase, questions, several, spans, suppositions, timetables, told};
 
 /// A tool call without an id.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,6 +75,9 @@ pub enum Intent {
     Unclear(String),
     /// A question about Flatline itself.
     Question,
+    /// A question about Flatline, or about a check that it names in a way of its own: only the names of the caller's
+    /// checks can tell.
+    Open,
     /// None of these.
     Unknown,
 }
@@ -86,40 +89,20 @@ pub fn read(text: &str, now: Timestamp) -> Intent {
     if let Some(intent) = manners::read(&all).or_else(|| manners::read(words)) {
         return intent;
     }
-    if let Some(intent) = two_questions(words, now) {
+    if let Some(intent) = several::read(words, now) {
         return intent;
     }
     read_one(text, words, now)
 }
 
-/// "why is X down, and who was told?": one look answers both, or they are to be asked apart.
-fn two_questions(words: &[Word], now: Timestamp) -> Option<Intent> {
-    const BEGIN: &str = "who why when what how was were has did";
-    let joined = |at: usize| words[at].is(BEGIN) && (words[at - 1].is("and") || words[at - 1].ends_question());
-    let at = (1..words.len()).find(|at| joined(*at))?;
-    let (first, second) = (&words[..at - usize::from(words[at - 1].is("and"))], &words[at..]);
-    let (Intent::Read(call, aspect), Intent::Read(other, also)) = (read_one("", first, now), read_one("", second, now))
-    else {
-        return None;
-    };
-    let same =
-        call.tool == other.tool && other.arguments.iter().all(|(name, value)| call.arguments.get(name) == Some(value));
-    Some(match (aspect, also) {
-        _ if same && aspect == also => Intent::Read(call, aspect),
-        // The answer to "why" names the times and the last alert.
-        (Aspect::Why, Aspect::Told | Aspect::Times) | (Aspect::Told | Aspect::Times, Aspect::Why) if same => {
-            Intent::Read(call, Aspect::Why)
-        }
-        _ => Intent::Unclear(format!(
-            "One question at a time, please: first “{}”, then “{}”.",
-            phrase::excerpt(phrase::written(first)),
-            phrase::excerpt(phrase::written(second))
-        )),
-    })
-}
-
-fn read_one(text: &str, words: &[Word], now: Timestamp) -> Intent {
-    let specific = suppositions::read(words).or_else(|| spans::read(words, now)).or_else(|| told::read(words));
+/// Reads a message that asks for one thing. `text` is all of it, as it was written.
+pub fn read_one(text: &str, words: &[Word], now: Timestamp) -> Intent {
+    let specific = suppositions::read(words)
+        .or_else(|| timetables::read(words))
+        .or_else(|| spans::read(words, now))
+        .or_else(|| questions::channels(words))
+        .or_else(|| told::read(words))
+        .or_else(|| questions::account(words));
     if let Some(intent) = specific {
         return intent;
     }
@@ -132,7 +115,7 @@ fn read_one(text: &str, words: &[Word], now: Timestamp) -> Intent {
     match commands::read(words, now) {
         Some(Ok(calls)) => Intent::Propose(calls),
         Some(Err(sentence)) => Intent::Unclear(sentence),
-        None if text.trim_end().ends_with('?') || questions::begins_like_one(words) => Intent::Question,
+        None if text.trim_end().ends_with('?') || questions::begins_like_one(words) => Intent::Open,
         None => Intent::Unknown,
     }
 }

@@ -8,23 +8,34 @@ mod answers;
 mod clauses;
 mod commands;
 mod context;
+mod creations;
 mod durations;
 mod edits;
+mod ends;
+mod fields;
 mod forecasts;
+mod inquiries;
 mod intent;
 mod lists;
+mod lookups;
 mod manners;
 mod moments;
 mod notices;
+mod pauses;
 mod phrase;
 mod product;
+mod proposals;
 mod questions;
 mod reasons;
 mod reports;
+mod schedules;
+mod several;
 mod spans;
 mod suppositions;
+mod telling;
 #[cfg(test)]
 mod tests;
+mod timetables;
 mod told;
 mod uptimes;
 
@@ -78,7 +89,7 @@ const COMMANDS: &str = "\
 - set channels of \"report\" to ops, dev · alert after 3 failures for \"report\" · remind me about \"report\" every 2 hours
 - pause \"report\" for 2 hours · pause \"report\" until tomorrow 9:00 · pause all tagged prod · resume \"report\"
 - rotate the ping key of \"report\" · delete \"report\" · undo · undo action 3
-- my limits · help";
+- my limits · my channels · help";
 
 impl Offline {
     /// An assistant that knows `product` (the text of `prompts/product.md`) and asks `now` for the time.
@@ -93,14 +104,13 @@ impl Offline {
         });
         let intent = intent::read(question.unwrap_or("hello"), (self.now)());
         let answered = last_results(&request.messages);
+        let text = question.unwrap_or_default();
         if !answered.is_empty() {
-            let aspect = if let Intent::Read(_, aspect) = intent { aspect } else { Aspect::Status };
-            return match context::follow_up(&answered, aspect) {
-                calls if calls.is_empty() => Reply::Say(answers::render(&answered, aspect, (self.now)())),
+            return match lookups::next(text, &intent, &answered) {
+                calls if calls.is_empty() => Reply::Say(self.tell(text, &intent, &answered)),
                 calls => Reply::Call(calls),
             };
         }
-        let text = question.unwrap_or_default();
         // No tools: nobody is signed in.
         if request.tools.is_empty() {
             Reply::Say(self.to_visitor(text, intent))
@@ -109,13 +119,43 @@ impl Offline {
         }
     }
 
+    /// What the results say that `answered` holds.
+    fn tell(&self, text: &str, intent: &Intent, answered: &[Answered]) -> String {
+        let now = (self.now)();
+        match (intent, answered) {
+            // The question named none of the caller's checks.
+            (Intent::Open, [one]) if lookups::is_lookup(intent, one) => self.about_flatline(text),
+            (Intent::Read(call, _), [one]) if lookups::is_lookup(intent, one) => {
+                let name = call.arguments.get("check").and_then(serde_json::Value::as_str).unwrap_or_default();
+                self.on_topic(name, text).map_or_else(|| answers::missing(name), str::to_owned)
+            }
+            (Intent::Open, _) => format!(
+                "I did not understand all of “{}”. This is what I know:\n\n{}",
+                phrase::excerpt(text),
+                answers::render(answered, inquiries::aspect(&phrase::words(text)), now)
+            ),
+            (Intent::Read(_, aspect), _) => answers::render(answered, *aspect, now),
+            _ => answers::render(answered, Aspect::Status, now),
+        }
+    }
+
+    /// The product text on a question that seemed to name a check, if the name is one of its topics.
+    fn on_topic(&self, name: &str, text: &str) -> Option<&str> {
+        self.product.names_topic(name).then(|| self.product.answer(text)).flatten()
+    }
+
+    fn about_flatline(&self, text: &str) -> String {
+        self.product.answer(text).map_or_else(|| unknown(text), str::to_owned)
+    }
+
     fn to_user(&self, text: &str, intent: Intent) -> Reply {
         match intent {
             Intent::Read(call, _) => Reply::Call(vec![call]),
             Intent::Account { .. } => Reply::Call(vec![Call::new("get_account")]),
             Intent::Propose(calls) => Reply::Call(calls),
             Intent::Unclear(sentence) => Reply::Say(format!("{sentence}\n\nNothing has changed.")),
-            Intent::Question => Reply::Say(self.product.answer(text).map_or_else(|| unknown(text), str::to_owned)),
+            Intent::Question => Reply::Say(self.about_flatline(text)),
+            Intent::Open => Reply::Call(vec![Call::new("list_checks")]),
             Intent::Unknown => Reply::Say(unknown(text)),
             Intent::Hello => Reply::Say(format!("Hello. {} Say help to see them, or try: list.", introduction())),
             Intent::Help => Reply::Say(format!(
@@ -137,8 +177,7 @@ impl Offline {
             // "how is grace counted" reads like a question about a check called "grace counted".
             Intent::Read(call, _) if call.tool == "get_check" => {
                 let name = call.arguments.get("check").and_then(serde_json::Value::as_str).unwrap_or_default();
-                let general = self.product.names_topic(name).then(|| self.product.answer(text)).flatten();
-                general.unwrap_or(SIGN_IN).to_owned()
+                self.on_topic(name, text).unwrap_or(SIGN_IN).to_owned()
             }
             Intent::Account { personal: false } => self.product.answer(text).unwrap_or(SIGN_IN).to_owned(),
             Intent::Account { personal: true }
@@ -146,7 +185,7 @@ impl Offline {
             | Intent::Propose(_)
             | Intent::Unclear(_)
             | Intent::Consent => SIGN_IN.to_owned(),
-            Intent::Question | Intent::Unknown => self
+            Intent::Question | Intent::Open | Intent::Unknown => self
                 .product
                 .answer(text)
                 .map_or_else(|| format!("{} {}", not_understood(text), self.topics()), str::to_owned),

@@ -1,8 +1,8 @@
-//! Points in time: times of day, zones and "until …" read from words, and times said in words.
+//! Points in time: times of day, days of the week and zones read from words, and times said in words.
 
-use jiff::civil::{Date, DateTime, Time, Weekday};
+use jiff::Timestamp;
+use jiff::civil::{Time, Weekday};
 use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Timestamp, ToSpan};
 
 use super::durations;
 use super::phrase::Word;
@@ -75,108 +75,24 @@ pub fn weekday(key: &str) -> Option<Weekday> {
     }
 }
 
-/// When a pause ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
-    /// At a time.
-    At(Timestamp),
-    /// When somebody resumes it.
-    Never,
-}
-
-/// Reads all of `words` as the end of a pause: "for 2 hours", "until tomorrow 9:00 Europe/Berlin".
-/// Without a zone a time is UTC. A time of day alone is the next one.
-pub fn end(words: &[Word], now: Timestamp) -> Option<End> {
-    let (lead, rest) = words.split_first()?;
-    match lead.key.as_str() {
-        "for" => {
-            let (seconds, taken) = durations::read(rest)?;
-            let length = SignedDuration::from_secs(i64::try_from(seconds).ok()?);
-            (taken == rest.len()).then_some(())?;
-            now.checked_add(length).ok().and_then(whole_second).map(End::At)
-        }
-        "indefinitely" | "forever" if rest.is_empty() => Some(End::Never),
-        "until" | "till" if is_never(rest) => Some(End::Never),
-        "until" | "till" => until(rest, now).map(End::At),
-        _ => None,
-    }
-}
-
-fn is_never(words: &[Word]) -> bool {
-    let keys: Vec<&str> = words.iter().map(|word| word.key.as_str()).collect();
-    matches!(keys.as_slice(), ["further", "notice"] | ["i" | "we", "resume", ..])
-}
-
-fn until(words: &[Word], now: Timestamp) -> Option<Timestamp> {
-    if let [one] = words
-        && let Ok(exact) = one.text.parse::<Timestamp>()
-    {
-        return Some(exact);
-    }
-    // The zone stands last ("in time zone X time" at most), and "today" depends on it.
-    let mut zone_at = words.len();
-    let mut tz = TimeZone::UTC;
-    for at in words.len().saturating_sub(5)..words.len() {
-        if let Ok(Some((found, taken))) = zone(&words[at..])
-            && at + taken == words.len()
-        {
-            (zone_at, tz) = (at, found);
-            break;
-        }
-    }
-    let words = &words[..zone_at];
-    if let [one] = words
-        && one.text.len() > "2026-12-01".len()
-        && let Ok(written) = one.text.parse::<DateTime>()
-    {
-        return Some(written.to_zoned_datetime(tz).ok()?.timestamp());
-    }
-    let here = now.to_zoned_datetime(tz.clone());
-    let (day, taken) = match words.first().and_then(|word| day(&word.key, here.date())) {
-        Some(day) => (Some(day), 1),
-        None => (None, 0),
-    };
-    let (time, used) = match time_of_day(&words[taken..]) {
-        Some((time, used)) => (Some(time), used),
-        None => (None, 0),
-    };
-    (taken + used == words.len() && used + taken > 0).then_some(())?;
-    let date = day.unwrap_or_else(|| here.date());
-    let at = |date: Date| date.to_datetime(time.unwrap_or(Time::midnight())).to_zoned_datetime(tz.clone()).ok();
-    let mut moment = at(date)?.timestamp();
-    if day.is_none() && moment <= now {
-        moment = at(date.checked_add(1.day()).ok()?)?.timestamp();
-    }
-    Some(moment)
-}
-
-/// A day that is not to come: a date, yesterday, the last Monday.
-pub fn past_day(key: &str, today: Date) -> Option<Date> {
-    match key {
-        "yesterday" => today.checked_sub(1.day()).ok(),
-        "tomorrow" => None,
-        _ => match weekday(key) {
-            Some(weekday) => today.nth_weekday(-1, weekday).ok(),
-            None => day(key, today).filter(|day| *day <= today),
-        },
-    }
-}
-
-fn day(key: &str, today: Date) -> Option<Date> {
-    match key {
-        "today" => Some(today),
-        "tomorrow" => today.checked_add(1.day()).ok(),
-        _ => match weekday(key) {
-            Some(weekday) => today.nth_weekday(1, weekday).ok(),
-            // A date that carries a time of day would parse too, and lose it.
-            None => key.parse().ok().filter(|_| key.len() == "2026-12-01".len()),
-        },
-    }
-}
-
-/// A pause to the fraction of a second would only be hard to read.
-fn whole_second(at: Timestamp) -> Option<Timestamp> {
-    Timestamp::from_second(at.as_second()).ok()
+/// A month's number, by its name or the first three letters.
+pub fn month(key: &str) -> Option<i8> {
+    const MONTHS: [&str; 12] = [
+        "january",
+        "february",
+        "march",
+        "april",
+        "may",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+        "december",
+    ];
+    let at = MONTHS.iter().position(|name| key == *name || key == &name[..3])?;
+    i8::try_from(at + 1).ok()
 }
 
 /// A stored time in words: "2026-07-05 02:30 UTC (3 hours ago)". What does not read as a time is shown as it is.

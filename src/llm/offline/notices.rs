@@ -51,7 +51,8 @@ pub fn rules(result: &Value) -> Vec<String> {
     lines
 }
 
-fn described(channel: &Value) -> String {
+/// A channel by name and kind.
+pub fn described(channel: &Value) -> String {
     let name = channel["name"].as_str().map_or_else(|| "a channel without a name".to_owned(), one_line);
     channel["kind"].as_str().map(|kind| format!("{name} ({kind})")).unwrap_or(name)
 }

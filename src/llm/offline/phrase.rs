@@ -19,9 +19,14 @@ pub struct Word<'a> {
 }
 
 impl Word<'_> {
-    /// Whether a question mark follows.
-    pub fn ends_question(&self) -> bool {
-        self.source[self.start..self.end].ends_with('?')
+    /// Whether this sign follows without a space.
+    pub fn ends_with(&self, sign: char) -> bool {
+        self.source[self.start..self.end].ends_with(sign)
+    }
+
+    /// Whether a question mark follows that stands alone.
+    pub fn stands_before_question_mark(&self) -> bool {
+        self.source[self.end..].trim_start().starts_with('?') && !self.source[self.end..].starts_with('?')
     }
 
     /// Whether the word is one of `keys`, given apart by spaces.
@@ -86,7 +91,11 @@ pub fn written<'a>(words: &[Word<'a>]) -> &'a str {
     match words {
         [] => "",
         [one] => one.text,
-        [first, .., last] => first.source[first.start..last.end].trim_matches([',', '.', '!', '?', ';', ':']),
+        // Words that were put into another order have nothing between them to show.
+        [first, .., last] => {
+            let between = first.source.get(first.start..last.end).unwrap_or(first.text);
+            between.trim_matches([',', '.', '!', '?', ';', ':'])
+        }
     }
 }
 
@@ -107,6 +116,7 @@ pub fn name_span<'w, 'a>(mut words: &'w [Word<'a>]) -> &'w [Word<'a>] {
         && let Some(before) = rest.last()
         && (article || before.quoted)
         && last.is("check job monitor")
+        && last.text == last.key
     {
         words = rest;
     }
@@ -168,6 +178,10 @@ pub fn names(words: &[Word]) -> Result<Vec<String>, String> {
         let joins = word.is("and &");
         if joins || word.comma || at + 1 == span.len() {
             let item = &span[from..if joins { at } else { at + 1 }];
+            // "X, it is not needed any more": a reason is no name.
+            if from > 0 && item.len() > 1 && item[0].is("it it's because since as we i they") {
+                break;
+            }
             if !item.is_empty() {
                 names.push(name(item)?);
             }

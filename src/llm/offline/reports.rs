@@ -26,7 +26,8 @@ pub fn check(result: &Value, aspect: Aspect, now: Timestamp) -> Option<String> {
         Aspect::Status | Aspect::Rejected => {
             lines.push(format!("- Schedule: {}{}", schedule(check), grace(check)));
             lines.extend(times(check, now));
-            lines.extend(rejected(check));
+            let none = || "- No ping of it has been refused for coming too soon".to_owned();
+            lines.extend(rejected(check).or_else(|| (aspect == Aspect::Rejected).then(none)));
             lines.extend(notices::rules(result));
             let tags: Vec<&str> = check["tags"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
             if !tags.is_empty() {

@@ -6,7 +6,7 @@ use jiff::{Timestamp, ToSpan};
 
 use super::intent::{Aspect, Call, Intent};
 use super::phrase::{self, Word, skip, trim_end};
-use super::{durations, edits, moments};
+use super::{durations, edits, ends};
 
 /// Words that a span has at most: "over the last 7 days and 12 hours".
 const LONGEST: usize = 8;
@@ -17,6 +17,11 @@ pub fn read(words: &[Word], now: Timestamp) -> Option<Intent> {
     let earliest = words.len().saturating_sub(LONGEST);
     let found = (earliest..words.len()).find_map(|at| days(&words[at..], now).map(|days| (at, days)));
     let (head, days) = found.map_or((words, None), |(at, days)| (&words[..at], Some(days)));
+    // "and the last 7 days?" goes on with the check that was spoken of.
+    let alone = head.is_empty() || matches!(head, [what, about] if what.is("what how") && about.is("about"));
+    if let Some(days) = days.filter(|_| alone) {
+        return Some(Intent::Read(Call::new("get_uptime").with("days", days), Aspect::Status));
+    }
     if days.is_some() && head.len() > 1 && is_of_all(head) {
         let sentence = "I look at the past of one check at a time, for example: outages of \"nightly backup\" last week. \
                         What is down now, I can list: what is down.";
@@ -26,7 +31,7 @@ pub fn read(words: &[Word], now: Timestamp) -> Option<Intent> {
     if phrase::is_any(name) {
         return None;
     }
-    if let Some(at) = (1..name.len()).find(|at| name[*at].is("in over during since last past this between")) {
+    if let Some(at) = (1..name.len()).find(|at| name[*at].is("in over during since last past this between for on")) {
         return Some(Intent::Unclear(format!(
             "I did not understand “{}”. Try: in the last 7 days, this month, or since 2026-07-01. If that belongs to \
              the name, put the name in quotes.",
@@ -56,9 +61,11 @@ fn days(words: &[Word], now: Timestamp) -> Option<u64> {
     let today = now.to_zoned_datetime(TimeZone::UTC).date();
     match after {
         [day] if day.is("today") => since(today, now),
-        [day] if day.is("yesterday") => since(today.checked_sub(1.day()).ok()?, now),
+        [day] if day.is("yesterday") => since(today.yesterday().ok()?, now),
+        [last, night] if last.is("last") && night.is("night") => since(today.yesterday().ok()?, now),
+        [this, part] if this.is("this") && part.is("morning afternoon evening") => since(today, now),
         [this, unit] if this.is("this") => since(beginning(&unit.key, today)?, now),
-        [since_word, day] if since_word.is("since") => since(moments::past_day(&day.key, today)?, now),
+        [since_word, day @ ..] if since_word.is("since") => since(ends::past_day(day, today)?, now),
         [last, length @ ..] if last.is("last past previous") => long(length),
         length if is_led => long(length),
         _ => None,
@@ -106,10 +113,11 @@ fn since(date: Date, now: Timestamp) -> Option<u64> {
 /// The name in "uptime of X", "how many outages did X have", "what is X's uptime".
 fn of_noun<'w, 'a>(head: &'w [Word<'a>], has_span: bool) -> Option<&'w [Word<'a>]> {
     const NOUNS: &str = "uptime downtime availability outage outages reliability";
+    const KINDS: &str = "report reports stats statistics summary figures figure percentage percent history numbers";
     const OPENERS: &str = "what what's is was were are the me my show list give get any all there which latest last recent \
-        do does did has have about";
+        do does did has have about percentage percent monthly weekly overall total";
     let noun = head.iter().position(|word| word.is(NOUNS))?;
-    let (before, after) = (&head[..noun], &head[noun + 1..]);
+    let (before, after) = (&head[..noun], skip(&head[noun + 1..], KINDS));
     let how_many = before.len() > 1 && before[0].is("how") && before[1].is("many much");
     let how_is = before.len() > 1 && before[0].is("how") && after.first().is_some_and(|word| word.is("of for"));
     let rest = if how_many { &before[2..] } else { skip(&before[usize::from(how_is)..], OPENERS) };
@@ -144,7 +152,9 @@ fn of_verb<'w, 'a>(head: &'w [Word<'a>], has_span: bool) -> Option<&'w [Word<'a>
     let (first, rest) = head.split_first()?;
     let subject = match first.key.as_str() {
         "how" if rest.first()?.is("long often much many") => skip(&rest[1..], "times time"),
-        "how" if rest.first()?.is("reliable available") => return Some(skip(&rest[1..], BE)),
+        "how" if rest.first()?.is("reliable available") => {
+            return Some(trim_end(skip(&rest[1..], BE), |word| word.is(BE)));
+        }
         "how" if has_span && rest.first()?.is("was did has") => {
             return Some(trim_end(&rest[1..], |word| word.is("do doing been done fare")));
         }

@@ -1,4 +1,4 @@
-//! Questions about what would be: "what happens if I set grace of X to 10 minutes?", "when would */5 * * * * run?".
+//! Questions about a change that is only thought of: "what happens if I set grace of X to 10 minutes?".
 
 use super::commands::{self, Verb};
 use super::intent::{Aspect, Call, Intent};
@@ -8,20 +8,15 @@ use super::{clauses, edits};
 /// Words before the "if" of a question at most: "what would happen to X if".
 const LONGEST_LEAD: usize = 12;
 
-/// Reads a question about a change or a schedule that is only thought of.
+/// "what if X ran every 2 hours", "would setting the grace of X to 10 minutes take it down", "can I make X hourly".
 pub fn read(words: &[Word]) -> Option<Intent> {
-    change(words).or_else(|| schedule(words))
-}
-
-/// "what if X ran every 2 hours", "what would happen if I set the grace of X to 10 minutes", "preview setting …".
-fn change(words: &[Word]) -> Option<Intent> {
     let first = words.first()?;
     if first.is("preview simulate suppose") {
         return supposed(&words[1..]);
     }
-    first.is("what what's would does will how").then_some(())?;
+    first.is("what what's would does will how is can could may should").then_some(())?;
     let begins = |pair: &[Word]| pair[0].is("if") || (pair[0].is("when") && pair[1].is("i we you"));
-    let at = words.windows(2).take(LONGEST_LEAD).position(begins)?;
+    let Some(at) = words.windows(2).take(LONGEST_LEAD).position(begins) else { return asked(words) };
     match supposed(&words[at + 1..])? {
         // "would X go down if I set its grace to 5 minutes" names the check before.
         Intent::Read(call, aspect) if !call.arguments.contains_key("check") => {
@@ -30,6 +25,33 @@ fn change(words: &[Word]) -> Option<Intent> {
         }
         intent => Some(intent),
     }
+}
+
+/// Without an "if": "would setting … take it down", "is it safe to lower …", "can I set X to hourly". Only what reads
+/// as a change of a check's settings; the rest asks how Flatline works.
+fn asked(words: &[Word]) -> Option<Intent> {
+    const EFFECT: &str = "take takes bring it down make go flip break do mean be ok okay fine allowed safe alert alerts anyone \
+        cause trigger at once immediately now right away any have an effect";
+    let lead = if words[0].is("is") {
+        words.iter().take(LONGEST_LEAD).position(|word| word.is("to"))? + 1
+    } else if words[0].is("can could may should") {
+        words.get(1)?.is("i we").then_some(2)?
+    } else {
+        let lead = words.iter().take_while(|word| word.is("what what's would does will the effect of")).count();
+        words.get(lead)?.key.ends_with("ing").then_some(lead)?
+    };
+    let change = phrase::trim_end(&words[lead..], |word| word.is(EFFECT));
+    let mut command = change.to_vec();
+    present(command.first()?)?.clone_into(&mut command[0].key);
+    is_edit(&command).then_some(())?;
+    match as_command(&command)? {
+        Intent::Unclear(_) => None,
+        intent => Some(intent),
+    }
+}
+
+fn is_edit(command: &[Word]) -> bool {
+    command.first().and_then(commands::verb).is_some_and(|verb| matches!(verb, Verb::Change | Verb::Rename | Verb::Tag))
 }
 
 /// The check in "what happens to X", "would X go down".
@@ -57,14 +79,15 @@ fn supposed(words: &[Word]) -> Option<Intent> {
 /// A command's verb as "if I …" has it.
 fn present(word: &Word) -> Option<&'static str> {
     Some(match word.key.as_str() {
-        "set" | "put" | "move" | "moved" | "switch" | "switched" | "setting" => "set",
+        "set" | "put" | "move" | "moved" | "moving" | "switch" | "switched" | "switching" | "setting" => "set",
         "change" | "changed" | "changing" | "edit" | "edited" | "update" | "updated" | "adjust" | "adjusted" => {
             "change"
         }
         "make" | "made" | "making" | "ran" | "run" => "make",
         "give" | "gave" | "giving" => "give",
-        "raise" | "raised" | "increase" | "increased" | "extend" | "extended" => "raise",
-        "lower" | "lowered" | "reduce" | "reduced" | "decrease" | "decreased" => "lower",
+        "raise" | "raised" | "raising" | "increase" | "increased" | "increasing" | "extend" | "extended" => "raise",
+        "lower" | "lowered" | "lowering" | "reduce" | "reduced" | "reducing" | "decrease" | "decreased" | "shorten"
+        | "shortened" | "shortening" => "lower",
         "rename" | "renamed" | "renaming" => "rename",
         "tag" | "tagged" => "tag",
         "pause" | "paused" => "pause",
@@ -109,7 +132,7 @@ fn described(words: &[Word]) -> Option<Result<Vec<Call>, String>> {
     let verbs = (1..words.len()).filter(|at| words[*at].is(DOES));
     for at in verbs {
         let from = if words[at].is("alerted alerts") { at } else { at + 1 };
-        let name = phrase::trim_end(&words[..at], |word| word.is("would should must only"));
+        let name = phrase::trim_end(&words[..at], |word| word.is("would should must only just"));
         if let Ok(changes) = clauses::read(&words[from..])
             && !changes.is_empty()
             && !phrase::is_any(name)
@@ -117,42 +140,6 @@ fn described(words: &[Word]) -> Option<Result<Vec<Call>, String>> {
             return Some(phrase::subject(name).map(|name| edits::update(name, changes)));
         }
     }
-    let article = skip(words, "the its");
-    edits::field(article).and_then(|_| edits::change(words).ok()).map(Ok)
-}
-
-/// "when would */5 * * * * in Europe/Berlin run", "next runs of cron …", "is every 2 minutes allowed".
-fn schedule(words: &[Word]) -> Option<Intent> {
-    const BEFORE: &str = "when would does will do is are what what's the a next run runs times five 5 of show list me mean \
-        explain preview can could i use try test for with schedule at";
-    const AFTER: &str = "run runs running fire fires trigger happen mean means do next allowed ok okay possible valid \
-        accepted enough schedule be work right";
-    let mut refusal = None;
-    let lead = words.iter().take(LONGEST_LEAD).take_while(|word| word.is(BEFORE)).count();
-    for at in 0..=lead {
-        match clauses::schedule(&words[at.min(words.len())..]) {
-            Some(Ok((arguments, taken))) => {
-                let said = &words[at..at + taken];
-                // "nightly" and "weekly" alone are rather names of checks.
-                let is_plain = taken > 1 || said[0].quoted || said[0].text.starts_with('@');
-                if is_plain && words[at + taken..].iter().all(|word| word.is(AFTER)) && asks(words, at, said) {
-                    let mut call = Call::new("preview_schedule");
-                    call.arguments.extend(arguments.into_iter().map(|(key, value)| (key.to_owned(), value)));
-                    clauses::in_utc_unless_said(&mut call);
-                    return Some(Intent::Read(call, Aspect::Status));
-                }
-            }
-            Some(Err(sentence)) => {
-                let is_meant = words[at..].iter().any(|word| word.text.contains(['*', '/', '@']));
-                refusal = refusal.or((is_meant && lead > 0).then_some(sentence));
-            }
-            None => {}
-        }
-    }
-    refusal.map(Intent::Unclear)
-}
-
-/// A schedule alone is a question only if it can be nothing else.
-fn asks(words: &[Word], at: usize, said: &[Word]) -> bool {
-    at > 0 || said.len() < words.len() || said.iter().any(|word| word.text.contains('*'))
+    // "X's grace was 10 minutes", "the grace of X were 10 minutes".
+    (!phrase::is_any(words)).then(|| edits::change(words).ok())?.map(Ok)
 }

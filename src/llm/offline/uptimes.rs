@@ -14,7 +14,13 @@ pub fn report(result: &Value, now: Timestamp) -> Option<String> {
     let (from, to) = (result["from"].as_str()?, result["to"].as_str()?);
     let span = format!("from {} to {}", moments::say(from, now), end(to, now));
     let mut lines = vec![match result["uptime"].as_f64() {
-        Some(share) => format!("{name} was up {} of the time {span}.", percent(share)),
+        Some(share) => {
+            let measured = measured(result, from, to).map_or_else(
+                || "time".to_owned(),
+                |seconds| format!("{} that were measured in the time", durations::say(seconds)),
+            );
+            format!("{name} was up {} of the {measured} {span}.", percent(share))
+        }
         None => format!("{name} has no uptime to tell {span}: it was neither up nor down."),
     }];
     let seconds = |member: &str| result[member].as_u64().filter(|seconds| *seconds > 0);
@@ -29,6 +35,17 @@ pub fn report(result: &Value, now: Timestamp) -> Option<String> {
     }
     lines.extend(outages(result, now));
     Some(lines.join("\n"))
+}
+
+/// The seconds in which the check was up or down, if they and those without data are not the whole span: before its
+/// first ping it is neither.
+fn measured(result: &Value, from: &str, to: &str) -> Option<u64> {
+    let (from, to) = (from.parse::<Timestamp>().ok()?, to.parse::<Timestamp>().ok()?);
+    let span = u64::try_from(to.duration_since(from).as_secs()).ok()?;
+    let seconds = |member: &str| result[member].as_u64();
+    let known = seconds("up_seconds")? + seconds("down_seconds")?;
+    // Both ends are cut to whole seconds.
+    (known + seconds("no_data_seconds")? + 1 < span).then_some(known)
 }
 
 fn outages(result: &Value, now: Timestamp) -> Vec<String> {

@@ -47,6 +47,9 @@ fn a_question_without_a_name_is_about_the_check_spoken_of_last() {
         ("when is the next run?", json!(["get_check", {"check": "nightly"}])),
         ("when will it run next", json!(["get_check", {"check": "nightly"}])),
         ("uptime this month?", json!(["get_uptime", {"days": 6, "check": "nightly"}])),
+        ("and the last 7 days?", json!(["get_uptime", {"days": 7, "check": "nightly"}])),
+        ("what about last week?", json!(["get_uptime", {"days": 7, "check": "nightly"}])),
+        ("did it succeed?", json!(["get_check", {"check": "nightly"}])),
         ("what is its uptime?", json!(["get_uptime", {"check": "nightly"}])),
         (
             "what happens if I set grace to 10 minutes?",

@@ -258,7 +258,7 @@ fn unclear_commands_ask_and_call_nothing() {
         ("create", "What should the check be called"),
         ("create every 5 minutes", "What should the check be called"),
         ("create nightly backup", "How often must “nightly backup” ping?"),
-        ("create X every fortnight", "I did not understand “every fortnight”"),
+        ("create X every blue moon", "I did not understand “every blue moon”"),
         ("create X monthly", "How often must “X monthly” ping?"),
         ("create X daily at 02:30 Europe/Berln", "I do not know the time zone “Europe/Berln”"),
         ("create X every 5 minutes and every 6 minutes", "two values"),

@@ -137,6 +137,14 @@ fn the_uptime_and_its_outages() {
            - 2026-07-01 00:00 UTC (5 days ago) to 2026-07-01 01:00 UTC (5 days ago), counted 30 seconds: the job ended \
          with a failing exit status"
     );
+    // Before its first ping a check is neither up nor down, and that is no uptime.
+    let young = json!({"check": "nightly", "from": "2026-06-06T12:00:00Z", "to": "2026-07-06T12:00:00Z", "uptime": 1.0,
+        "up_seconds": 31, "down_seconds": 0, "no_data_seconds": 0, "outages": []});
+    assert_eq!(
+        told("uptime of nightly", &[young]),
+        "nightly was up 100 % of the 31 seconds that were measured in the time from 2026-06-06 12:00 UTC (30 days ago) to \
+         now.\n- No outages"
+    );
     let never = json!({"check": "nightly", "from": "2026-06-29T12:00:00Z", "to": "2026-07-01T12:00:00Z", "uptime": null,
         "up_seconds": 0, "down_seconds": 0, "no_data_seconds": 0, "outages": []});
     let text = told("outages of nightly", &[never]);
@@ -210,6 +218,8 @@ fn pings_refused_by_the_floor() {
          - many: 7 refused, up, cron 30 2 * * * (Europe/Berlin)\n\
          - nightly: 1 refused, down, cron 30 2 * * * (Europe/Berlin)"
     );
+    let text = told("did any pings get rejected for nightly?", &[json!({"check": row("up")})]);
+    assert!(text.contains("- No ping of it has been refused for coming too soon"), "{text}");
     let none = json!({"checks": [row("up")], "used": 150, "limit": 1000, "not_shown": 149});
     let text = told("what was rejected by the floor?", &[none]);
     assert!(text.starts_with("No check of the first 1 that I looked at, out of 150, has had a ping refused"), "{text}");

@@ -40,6 +40,39 @@ fn a_proposal_claims_no_change() {
 }
 
 #[test]
+fn a_proposal_names_what_it_changes() {
+    let result = |status: &str| {
+        json!({"status": status, "number": 1, "title": "Change X", "summary": "X stays up.", "note": "Done.", "changes": [
+            {"field": "grace", "before": "30 minutes", "after": "10 minutes"},
+            {"field": "next runs", "before": "a; b; c", "after": "d; e; f"},
+            {"field": "tags", "before": null, "after": "\"a\"\nb"}]})
+    };
+    let changes = "Change X: grace: 30 minutes → 10 minutes; tags: none → \"a\" b.";
+    assert_eq!(
+        told("set grace of X to 10 minutes", &[result("PENDING")]),
+        format!(
+            "I have prepared action 1: {changes} X stays up. Nothing has changed yet: tap Confirm, or type confirm."
+        )
+    );
+    // What was foreseen is no news of what was done.
+    assert_eq!(
+        told("set grace of X to 10 minutes", &[result("EXECUTED")]),
+        format!("Action 1 has been confirmed and done: {changes} Done.")
+    );
+    let new = json!({"status": "PENDING", "number": 2, "title": "Create X", "summary": "It waits.", "changes": [
+        {"field": "name", "before": null, "after": "X"}, {"field": "schedule", "before": null, "after": "every hour"},
+        {"field": "checks used", "before": "1 of 20", "after": "2 of 20"}]});
+    assert!(told("create X hourly", &[new]).starts_with(
+        "I have prepared action 2: Create X: schedule: every hour; checks used: 1 of 20 → 2 of 20. It waits. Nothing"
+    ));
+    let pauses: Vec<Value> =
+        (0..9).map(|n| json!({"field": format!("pause of {n}"), "before": "none", "after": "until resumed"})).collect();
+    let many = json!({"status": "PENDING", "number": 3, "title": "Pause 9 checks", "summary": "s", "changes": pauses});
+    let text = told("pause all tagged prod", &[many]);
+    assert!(text.contains("pause of 5: none → until resumed; and 3 more, on the card. s."), "{text}");
+}
+
+#[test]
 fn the_status_of_a_result_is_the_truth() {
     for (status, part) in [
         ("EXECUTED", "has been confirmed and done"),
@@ -60,9 +93,8 @@ fn errors_are_passed_on() {
     let missing = json!({"error": {"code": "check_not_found", "message": "There is no check “the X”."}});
     // The chat tells the model no codes.
     let refused = json!({"error": {"code": "refused", "message": "There is no check \"the X\"."}});
-    assert!(told("how is the X", &[refused]).contains("I match names exactly"));
-    let text = told("how is the X", std::slice::from_ref(&missing));
-    assert!(text.starts_with("There is no check “the X”.") && text.contains("I match names exactly"), "{text}");
+    let text = told("delete the X", &[refused]);
+    assert!(text.starts_with("There is no check \"the X\".") && text.contains("I match names exactly"), "{text}");
     assert!(told("pause the X", &[missing]).ends_with("Nothing has changed."));
 }
 
@@ -184,6 +216,14 @@ fn the_account() {
          - Pings of one kind: accepted at most once every 5 minutes\n\
          - Messages to me: 12 of 20 left in any 10 minutes"
     );
+    let channels = json!([{"name": "ops", "kind": "slack"}, {"name": "dev", "kind": "webhook"}]);
+    let with = json!({"name": "o", "tier": "free", "checks": {"used": 2, "limit": 20}, "channels": channels});
+    assert!(
+        told("my limits", std::slice::from_ref(&with)).ends_with("\n- You have 2 channels: ops (slack), dev (webhook)")
+    );
+    assert_eq!(told("which channels do I have?", &[with]), "You have 2 channels: ops (slack), dev (webhook)");
+    let without = json!({"name": "o", "tier": "free", "checks": {"used": 2, "limit": 20}});
+    assert!(told("which channels do I have?", &[without]).contains("who is told about \"nightly backup\""));
     let over = json!({"name": "o", "tier": "free", "checks": {"used": 25, "limit": 20}});
     assert!(told("my limits", &[over]).contains("25 of 20 used, 0 left"));
 }
