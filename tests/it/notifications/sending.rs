@@ -7,7 +7,7 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flatline::checks::history::Kind;
-use flatline::checks::store::deliveries::{Ended, claim_deliveries, finish_delivery};
+use flatline::checks::store::claims::{Ended, claim_deliveries, finish_delivery};
 use flatline::clock::Millis;
 use flatline::limits::Tier;
 use serde_json::json;
