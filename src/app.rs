@@ -176,8 +176,8 @@ impl App {
         self.every(TIDY_EVERY, move || tidy(db.clone(), clock.clone()));
         let (db, clock) = (self.db.clone(), self.clock.clone());
         self.every(REMIND_EVERY, move || remind(db.clone(), clock.clone()));
-        let (db, clock) = (self.db.clone(), self.clock.clone());
-        self.every(PRUNE_EVERY, move || prune(db.clone(), clock.clone()));
+        let (db, clock, stop) = (self.db.clone(), self.clock.clone(), self.stopping.clone());
+        self.every(PRUNE_EVERY, move || prune(db.clone(), clock.clone(), stop.clone()));
         let (db, clock, stop) = (self.db.clone(), self.clock.clone(), self.stopping.clone());
         self.every(PRUNE_EVERY, move || prune_checks(db.clone(), clock.clone(), stop.clone()));
         let (db, clock) = (self.db.clone(), self.clock.clone());
@@ -280,9 +280,9 @@ async fn remind(db: Db, clock: SharedClock) -> Result<(), DbError> {
     checks::remind::remind(&db, clock.as_ref()).await.map(|_| ())
 }
 
-async fn prune(db: Db, clock: SharedClock) -> Result<(), DbError> {
+async fn prune(db: Db, clock: SharedClock, stop: CancellationToken) -> Result<(), DbError> {
     limits::delete_dead(&db, clock.now()).await?;
-    checks::channels::prune(&db, clock.as_ref()).await?;
+    checks::channels::prune(&db, clock.as_ref(), &stop).await?;
     accounts::store::delete_expired(&db, clock.now()).await
 }
 

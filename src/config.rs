@@ -262,6 +262,8 @@ mod tests {
             ("FLATLINE_OUTGOING_ALLOW", "everything"),
             ("FLATLINE_OUTGOING_ALLOW", "10.0.0.0/33"),
             ("FLATLINE_OUTGOING_ALLOW", "hooks.internal:0"),
+            ("FLATLINE_OUTGOING_ALLOW", "127.1:9000"),
+            ("FLATLINE_OUTGOING_ALLOW", "0x7f.1:9000"),
         ] {
             let error = with(&[(name, value)]).unwrap_err().to_string();
             assert!(error.contains(name) && error.contains(value) && error.contains("must be"), "{error}");

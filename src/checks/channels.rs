@@ -1,5 +1,7 @@
 //! Channels: where alerts go. A webhook, a chat that reads Slack's format, or a mail address.
 
+mod removal;
+
 use std::fmt;
 use std::time::Duration;
 
@@ -17,15 +19,12 @@ use super::store::edits::hold_account;
 use super::store::outbox::insert_test;
 use super::values::CheckName;
 use super::{CheckError, Refusal};
-use crate::clock::{Clock, Millis, SharedClock};
+use crate::clock::{Millis, SharedClock};
 use crate::db::{Db, DbError, Tx};
 use crate::ids::{ChannelId, UserId};
 use crate::limits::{self, Charge, Policy, Standing};
 
-/// Deliveries that have ended are kept this long.
-const KEPT: Duration = Duration::from_hours(90 * 24);
-/// Rows that are deleted at a time.
-const BATCH: i64 = 1_000;
+pub use removal::{delete, prune};
 
 /// What kind a channel is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -158,6 +157,9 @@ async fn insert(tx: &mut Tx, owner: &UserId, made: &Made, checks: Attached) -> R
         return Err(Refusal::new("channel_limit_reached", message).into());
     }
     let Made { channel, secret } = made;
+    if store::is_mailbox_taken(tx, owner, channel).await? {
+        return Err(mailbox_taken(&channel.target).into());
+    }
     if !store::insert_channel(tx, owner, channel, secret.as_deref()).await? {
         return Err(name_taken(&channel.name).into());
     }
@@ -181,29 +183,17 @@ pub async fn update(db: &Db, owner: &UserId, id: &ChannelId, changes: ChannelCha
             if let Some(name) = changes.name {
                 channel.name = name.to_string();
             }
-            if let Some(target) = target(channel.kind, changes.url, changes.address)? {
+            let target = target(channel.kind, changes.url, changes.address)?;
+            if let Some(target) = target.filter(|target| *target != channel.target) {
                 channel.target = target;
+                if store::is_mailbox_taken(tx, &owner, &channel).await? {
+                    return Err(mailbox_taken(&channel.target).into());
+                }
             }
             if !store::update_channel(tx, &owner, &channel).await? {
                 return Err(name_taken(&channel.name).into());
             }
             Ok(channel)
-        })
-    })
-    .await
-}
-
-/// Deletes a channel, and with it what was or is to be sent there.
-///
-/// # Errors
-/// `channel_not_found`.
-pub async fn delete(db: &Db, owner: &UserId, id: &ChannelId) -> Result<(), CheckError> {
-    let (owner, id) = (owner.clone(), id.clone());
-    db.write(move |tx| {
-        Box::pin(async move {
-            // Held, so that no check is told of a channel that is going.
-            hold_account(tx, &owner).await?;
-            if store::delete_channel(tx, &owner, &id).await? { Ok(()) } else { Err(not_found().into()) }
         })
     })
     .await
@@ -257,13 +247,6 @@ pub async fn test(db: &Db, clock: &SharedClock, owner: &UserId, id: &ChannelId) 
     }
 }
 
-/// Deletes deliveries that ended long ago, a bounded number in each statement.
-pub async fn prune(db: &Db, clock: &dyn Clock) -> Result<(), DbError> {
-    let before = clock.now().minus(KEPT);
-    while super::store::deliveries::delete_finished(db, before, BATCH).await? == BATCH.unsigned_abs() {}
-    Ok(())
-}
-
 /// `channel_not_found`: missing, or somebody else's.
 pub fn not_found() -> Refusal {
     Refusal::new("channel_not_found", "There is no such channel.")
@@ -271,6 +254,11 @@ pub fn not_found() -> Refusal {
 
 fn name_taken(name: &str) -> Refusal {
     Refusal::new("name_taken", format!("There is already a channel named {name}."))
+}
+
+/// Twenty channels to one mailbox would be twenty mails for one alert.
+fn mailbox_taken(address: &str) -> Refusal {
+    Refusal::invalid("address", format!("There is already a channel to {address}."))
 }
 
 /// The field that a kind's target stands in.

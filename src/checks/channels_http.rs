@@ -90,11 +90,11 @@ struct DeliveryView {
     status: String,
     attempts: i64,
     created_at: Millis,
-    /// When it was sent, or given up.
+    /// When it was sent, or given up, or overtaken by something newer about its check.
     finished_at: Option<Millis>,
     /// While it is pending.
     next_attempt_at: Option<Millis>,
-    /// Why the last attempt failed.
+    /// Why the last attempt failed, or why there was none.
     last_error: Option<String>,
 }
 
@@ -132,7 +132,7 @@ async fn list(State(state): State<AppState>, User(owner): User) -> Result<Json<C
 #[utoipa::path(post, path = "/api/channels", operation_id = "create_channel", tag = "channels",
     request_body = ChannelSpec, responses((status = 201, body = NewChannel),
     (status = 409, description = "No place left, or the name is taken"),
-    (status = 422, description = "A field does not fit, or the site sends no mail")))]
+    (status = 422, description = "A field does not fit, the address has a channel, or the site sends no mail")))]
 async fn create(
     State(state): State<AppState>,
     User(owner): User,
@@ -147,7 +147,7 @@ async fn create(
 #[utoipa::path(patch, path = "/api/channels/{id}", operation_id = "update_channel", tag = "channels",
     params(("id" = String, Path)), request_body = ChannelChanges, responses((status = 200, body = ChannelView),
     (status = 404, description = "Unknown, or somebody else's"), (status = 409, description = "The name is taken"),
-    (status = 422, description = "A field does not fit")))]
+    (status = 422, description = "A field does not fit, or the address has a channel")))]
 async fn update(
     State(state): State<AppState>,
     User(owner): User,
@@ -166,7 +166,7 @@ async fn delete(
     User(owner): User,
     ChannelPath(id): ChannelPath,
 ) -> Result<StatusCode, Problem> {
-    channels::delete(&state.db, &owner, &id).await?;
+    channels::delete(&state.db, state.clock.now(), &owner, &id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

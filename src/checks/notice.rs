@@ -118,15 +118,21 @@ pub struct Named {
 }
 
 impl Notice {
-    /// One line: a mail's subject, and how a chat message begins.
+    /// One line: a mail's subject.
     pub fn headline(&self) -> String {
-        let name = self.data.check.as_ref().map_or("The check", |check| check.name.as_str());
+        self.headline_with(str::to_owned)
+    }
+
+    /// The headline, with the name as `written` writes it.
+    fn headline_with(&self, written: impl Fn(&str) -> String) -> String {
+        let check = || self.data.check.as_ref().map_or_else(|| "The check".to_owned(), |check| written(&check.name));
         match self.event {
-            Event::CheckDown => format!("{name} is down"),
-            Event::CheckUp => format!("{name} is up again"),
-            Event::CheckReminder => format!("{name} is still down"),
+            Event::CheckDown => format!("{} is down", check()),
+            Event::CheckUp => format!("{} is up again", check()),
+            Event::CheckReminder => format!("{} is still down", check()),
             Event::ChannelTest => {
-                let name = self.data.channel.as_ref().map_or("this channel", |channel| channel.name.as_str());
+                let channel = self.data.channel.as_ref();
+                let name = channel.map_or_else(|| "this channel".to_owned(), |channel| written(&channel.name));
                 format!("A test of {name}")
             }
         }
@@ -135,11 +141,12 @@ impl Notice {
     /// What there is to say beyond [`Self::headline`], in sentences.
     pub fn details(&self) -> String {
         let Data { flip, downtime_seconds, due_at, last_ping_at, .. } = &self.data;
-        let downtime = downtime_seconds.map(span).unwrap_or_default();
+        // Of a flip that is pruned by now nobody knows how long ago it was.
+        let downtime = |begun: &str| downtime_seconds.map(|seconds| format!("{begun} {}.", span(seconds)));
         let mut sentences = match self.event {
             Event::CheckDown => vec![self.why()],
-            Event::CheckUp => vec![format!("It was down for {downtime}.")],
-            Event::CheckReminder => vec![format!("It has been down for {downtime}."), self.why()],
+            Event::CheckUp => downtime("It was down for").into_iter().collect(),
+            Event::CheckReminder => downtime("It has been down for").into_iter().chain([self.why()]).collect(),
             Event::ChannelTest => vec!["Alerts arrive here. Nothing is wrong.".to_owned()],
         };
         let is_timeout = flip.as_ref().is_some_and(|flip| flip.reason == Reason::Timeout);
@@ -150,6 +157,7 @@ impl Notice {
             }
             _ => {}
         }
+        sentences.retain(|sentence| !sentence.is_empty());
         sentences.join(" ")
     }
 
@@ -165,9 +173,11 @@ impl Notice {
         }
     }
 
-    /// The text for a chat that reads `&`, `<` and `>` as Slack does.
+    /// The text for a chat that reads `&`, `<` and `>` as Slack does. The name is code, in which neither Slack nor what
+    /// reads Markdown finds a link or somebody to call.
     pub fn chat_text(&self) -> String {
-        let text = format!("{}. {}\n{}", self.headline(), self.details(), self.data.url);
+        let text = format!("{}. {}", self.headline_with(code), self.details());
+        let text = format!("{}\n{}", text.trim_end(), self.data.url);
         text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
     }
 
@@ -175,6 +185,12 @@ impl Notice {
     pub fn mail_text(&self) -> String {
         format!("{}.\n\n{}\n\n{}\n", self.headline(), self.details(), self.data.url)
     }
+}
+
+/// Text between backticks, which it can neither end nor leave by a new line.
+fn code(text: &str) -> String {
+    let inner: String = text.chars().map(|c| if c == '`' || c.is_control() { ' ' } else { c }).collect();
+    format!("`{inner}`")
 }
 
 /// `2026-12-01 14:00:00 UTC`: a notice is read whenever, so it names the day.
@@ -207,25 +223,36 @@ mod tests {
         let text = |event, reason| notice(event, reason, "backup").chat_text();
         assert_eq!(
             text(Event::CheckDown, Reason::Timeout),
-            "backup is down. No ping came by 2026-09-21 14:13:20 UTC; it was due at 2026-09-21 14:13:20 UTC. The last \
+            "`backup` is down. No ping came by 2026-09-21 14:13:20 UTC; it was due at 2026-09-21 14:13:20 UTC. The last \
              one came at 2026-09-21 14:13:20 UTC.\nhttps://flatline.example/"
         );
         assert_eq!(
             text(Event::CheckUp, Reason::Recovered),
-            "backup is up again. It was down for 1 hour 30 minutes. The next ping is due at 2026-09-21 14:13:20 UTC.\n\
+            "`backup` is up again. It was down for 1 hour 30 minutes. The next ping is due at 2026-09-21 14:13:20 UTC.\n\
              https://flatline.example/"
         );
         assert_eq!(
             text(Event::CheckReminder, Reason::Exit),
-            "backup is still down. It has been down for 1 hour 30 minutes. Its job ended with an error at 2026-09-21 \
+            "`backup` is still down. It has been down for 1 hour 30 minutes. Its job ended with an error at 2026-09-21 \
              14:13:20 UTC.\nhttps://flatline.example/"
         );
     }
 
     #[test]
+    fn what_nobody_knows_is_not_told() {
+        let mut up = notice(Event::CheckUp, Reason::Recovered, "backup");
+        up.data.downtime_seconds = None;
+        assert_eq!(up.details(), "The next ping is due at 2026-09-21 14:13:20 UTC.");
+        up.data.due_at = None;
+        assert_eq!(up.details(), "");
+    }
+
+    #[test]
     fn a_hostile_name_calls_nobody_in_a_chat() {
         let text = notice(Event::CheckDown, Reason::Fail, "<!channel> & <https://evil.example|here>").chat_text();
-        assert!(text.starts_with("&lt;!channel&gt; &amp; &lt;https://evil.example|here&gt; is down."), "{text}");
+        assert!(text.starts_with("`&lt;!channel&gt; &amp; &lt;https://evil.example|here&gt;` is down."), "{text}");
+        let text = notice(Event::CheckDown, Reason::Fail, "`[x](https://evil.example)\n@all").chat_text();
+        assert!(text.starts_with("` [x](https://evil.example) @all` is down."), "{text}");
     }
 
     #[test]

@@ -53,7 +53,7 @@ pub async fn prune(db: &Db, now: Millis, stop: &CancellationToken) -> Result<Pru
         }
     }
     let mut deleted = BATCH;
-    while deleted == BATCH && !stop.is_cancelled() {
+    while deleted >= BATCH && !stop.is_cancelled() {
         deleted = prune::delete_gaps(db, now.minus(FLIPS_KEPT_FOR)).await?;
         pruned.gaps += deleted;
     }
@@ -68,14 +68,14 @@ pub async fn prune(db: &Db, now: Millis, stop: &CancellationToken) -> Result<Pru
 async fn prune_check(db: &Db, check: &Surplus, stop: &CancellationToken, pruned: &mut Pruned) -> Result<(), DbError> {
     if let Some(last) = check.last_ping() {
         let mut deleted = BATCH;
-        while deleted == BATCH && !stop.is_cancelled() {
+        while deleted >= BATCH && !stop.is_cancelled() {
             deleted = prune::delete_pings(db, &check.id, last).await?;
             pruned.pings += deleted;
         }
     }
     if let Some(first_kept) = check.first_flip {
         let mut deleted = BATCH;
-        while deleted == BATCH && !stop.is_cancelled() {
+        while deleted >= BATCH && !stop.is_cancelled() {
             deleted = prune::delete_flips(db, &check.id, first_kept).await?;
             pruned.flips += deleted;
         }

@@ -15,7 +15,7 @@ pub enum Allowed {
     Network(IpNet),
     /// One port of a host, whatever its addresses are.
     Site {
-        /// A name in lower case, or an address without brackets.
+        /// A name in lower case, or an address in its normal form, without brackets.
         host: String,
         /// The port.
         port: u16,
@@ -49,9 +49,14 @@ pub(super) fn allowed(value: &str) -> Option<Allowed> {
     let (host, port) = value.rsplit_once(':')?;
     let host = host.trim_matches(['[', ']']).to_ascii_lowercase();
     let port = port.parse().ok().filter(|port| *port > 0)?;
-    let is_host =
-        host.parse::<IpAddr>().is_ok() || host.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._".contains(&b));
-    (is_host && !host.is_empty()).then_some(Allowed::Site { host, port })
+    if let Ok(address) = host.parse::<IpAddr>() {
+        return Some(Allowed::Site { host: address.to_string(), port });
+    }
+    let is_name = !host.is_empty() && host.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._".contains(&b));
+    // What ends in a number is an address in a URL (127.1 is 127.0.0.1), so it would be listed in vain as a name.
+    let last = host.trim_end_matches('.').rsplit('.').next().unwrap_or_default();
+    let is_number = last.starts_with("0x") || last.bytes().all(|b| b.is_ascii_digit());
+    (is_name && !is_number).then_some(Allowed::Site { host, port })
 }
 
 /// A mail server. What else must be right about it is told at the start.
@@ -80,7 +85,7 @@ mod tests {
 
     #[test]
     fn what_may_be_reached_is_a_network_or_a_host_with_a_port() {
-        let listed = "10.0.0.0/8, 192.168.1.5,Hooks.Internal:8080, 127.0.0.1:9000,[::1]:9000,fd00::/8";
+        let listed = "10.0.0.0/8, 192.168.1.5,Hooks.Internal:8080, 127.0.0.1:9000,[0:0:0:0:0:0:0:1]:9000,fd00::/8";
         let site = |host: &str, port| Allowed::Site { host: host.to_owned(), port };
         let network = |text: &str| Allowed::Network(text.parse().unwrap());
         let expected = vec![

@@ -28,10 +28,13 @@ impl Policy {
 
     /// Whether `host` (a name, or an address without brackets) is listed with this port, whatever it resolves to.
     pub fn names(&self, host: &str, port: u16) -> bool {
+        // An address may be written in several ways, by the settings and by the URL's parser.
+        let is_same = |listed: &str| match (listed.parse::<IpAddr>(), host.parse::<IpAddr>()) {
+            (Ok(listed), Ok(asked)) => listed == asked,
+            _ => listed.eq_ignore_ascii_case(host),
+        };
         self.allowed.iter().any(|allowed| match allowed {
-            Allowed::Site { host: listed, port: listed_port } => {
-                *listed_port == port && listed.eq_ignore_ascii_case(host)
-            }
+            Allowed::Site { host: listed, port: listed_port } => *listed_port == port && is_same(listed),
             Allowed::Network(_) => false,
         })
     }

@@ -1,5 +1,6 @@
 //! Mail over SMTP, through the operator's server.
 
+use std::error::Error as _;
 use std::time::{Duration, UNIX_EPOCH};
 
 use lettre::message::Mailbox;
@@ -70,28 +71,41 @@ impl Mailer {
     }
 }
 
-/// A mail address in its stored form.
+/// A mail address in its stored form: its domain in lower case.
 ///
 /// # Errors
 /// What is wrong with it.
 pub fn parse_address(text: &str) -> Result<String, String> {
     let address: Result<Address, _> = text.trim().parse();
     let usable = address.ok().filter(|address| address.as_ref() as &str == text.trim() && text.len() <= 254);
-    usable.map(|address| address.to_string()).ok_or_else(|| "This is no address like ann@example.org.".to_owned())
+    let stored = |address: Address| format!("{}@{}", address.user(), address.domain().to_lowercase());
+    usable.map(stored).ok_or_else(|| "This is no address like ann@example.org.".to_owned())
 }
 
 fn refusal(error: &Error) -> SendError {
     match error.status() {
         Some(code) => {
-            let (number, reason) = (u16::from(code), format!("SMTP {code}"));
-            // No such mailbox, however often it is asked for. Other refusals are the server's or the settings', and
-            // may be put right within the hour.
-            if matches!(number, 550 | 551 | 553) { SendError::last(reason) } else { SendError::retry(reason) }
+            let reason = format!("SMTP {code}");
+            let said = error.source().map(ToString::to_string).unwrap_or_default();
+            if error.is_permanent() && is_about_the_address(&said) {
+                SendError::last(reason)
+            } else {
+                SendError::retry(reason)
+            }
         }
         None if error.is_timeout() => SendError::retry("no answer in time"),
         None if error.is_tls() => SendError::retry("the TLS certificate or handshake failed"),
         None => SendError::retry("the mail server cannot be reached"),
     }
+}
+
+/// Whether a refusal says that there is no such mailbox, however often it is asked for: enhanced code 5.1.x. A bare 550
+/// may as well be a relay's, a blocklist's or a policy's, and be put right within the hour.
+fn is_about_the_address(said: &str) -> bool {
+    let mut parts = said.split_whitespace().next().unwrap_or_default().split('.');
+    let is_number =
+        |part: Option<&str>| part.is_some_and(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()));
+    parts.next() == Some("5") && parts.next() == Some("1") && is_number(parts.next()) && parts.next().is_none()
 }
 
 #[cfg(test)]
@@ -117,6 +131,7 @@ mod tests {
     #[test]
     fn an_address_is_one_address() {
         assert_eq!(parse_address(" ann@example.org "), Ok("ann@example.org".to_owned()));
+        assert_eq!(parse_address("Ann@Example.ORG"), Ok("Ann@example.org".to_owned()));
         let long = format!("{}@example.org", "a".repeat(300));
         for text in [
             "",
@@ -131,6 +146,17 @@ mod tests {
             &long,
         ] {
             assert!(parse_address(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn only_a_bad_address_is_final() {
+        for said in ["5.1.1 no such user", "5.1.10 null MX", "5.1.0"] {
+            assert!(is_about_the_address(said), "{said}");
+        }
+        for said in ["", "5.7.1 relaying denied", "5.1 x", "5.1. x", "5.1.1.2 x", "5.1.x", "4.1.1 later", "no 5.1.1 x"]
+        {
+            assert!(!is_about_the_address(said), "{said}");
         }
     }
 

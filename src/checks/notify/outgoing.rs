@@ -23,7 +23,7 @@ const REPLY: usize = 16 << 10;
 const REPLY_PATIENCE: Duration = Duration::from_secs(1);
 /// Redirects that are followed.
 const REDIRECTS: usize = 3;
-/// The longest URL.
+/// The longest URL, in its normal form.
 const MAX_URL: usize = 2_000;
 
 /// The headers of a message.
@@ -125,10 +125,11 @@ pub fn parse_target(text: &str) -> Result<String, String> {
 }
 
 fn usable(text: &str) -> Result<Url, String> {
-    if text.len() > MAX_URL {
-        return Err(format!("A URL has at most {MAX_URL} characters."));
-    }
     let url = Url::parse(text).map_err(|_| "This is no URL like https://example.org/hook.".to_owned())?;
+    // As it is stored and sent: `ä` is six characters there, and what was accepted must be again.
+    if url.as_str().len() > MAX_URL {
+        return Err(format!("A URL has at most {MAX_URL} characters, with %C3%A4 for ä."));
+    }
     if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
         return Err("The URL begins with https:// or http://.".to_owned());
     }
@@ -268,6 +269,8 @@ mod tests {
         assert_eq!(client_for(allowed(), "http://127.0.0.1:9000/"), Ok(true));
         assert_eq!(client_for(allowed(), "http://2130706433:9000/"), Ok(true));
         assert_eq!(client_for(allowed(), "http://127.0.0.1:9001/"), Err(NOT_ALLOWED.to_owned()));
+        let address = || vec![Allowed::Site { host: "::ffff:1.2.3.4".to_owned(), port: 9000 }];
+        assert_eq!(client_for(address(), "http://[0:0::ffff:102:304]:9000/"), Ok(true), "however either writes it");
         let network = || vec![Allowed::Network("127.0.0.0/8".parse().unwrap())];
         assert_eq!(client_for(network(), "http://127.0.0.1:9001/"), Ok(false));
     }
@@ -276,6 +279,9 @@ mod tests {
     fn a_target_is_an_ordinary_url() {
         assert_eq!(parse_target(" HTTPS://Example.org/a b "), Ok("https://example.org/a%20b".to_owned()));
         let long = format!("https://example.org/{}", "a".repeat(MAX_URL));
+        let grows = format!("https://example.org/{}", "ä".repeat(MAX_URL / 3));
+        let fits = parse_target(&format!("https://example.org/{}", "ä".repeat(330))).unwrap();
+        assert_eq!((fits.len(), parse_target(&fits)), (2_000, Ok(fits.clone())), "what is stored is accepted again");
         for text in [
             "",
             "example.org/hook",
@@ -287,6 +293,7 @@ mod tests {
             "https://:p@example.org/",
             "gopher://example.org/",
             &long,
+            &grows,
         ] {
             assert!(parse_target(text).is_err(), "{text}");
         }

@@ -26,8 +26,20 @@ pub struct Channel {
     pub created_at: Millis,
 }
 
-const LIST: &str = "SELECT id, kind, name, target, created_at FROM channels WHERE account_id = $1 ORDER BY id";
-const FIND: &str = "SELECT id, kind, name, target, created_at FROM channels WHERE id = $1 AND account_id = $2";
+impl Channel {
+    /// What an account has once: the mailbox, since hardly any server tells `Ann` from `ann`.
+    fn mailbox(&self) -> Option<String> {
+        match self.kind {
+            ChannelKind::Email => Some(self.target.to_lowercase()),
+            ChannelKind::Webhook | ChannelKind::Slack => None,
+        }
+    }
+}
+
+const LIST: &str = "SELECT id, kind, name, target, created_at FROM channels
+    WHERE account_id = $1 AND deleted_at IS NULL ORDER BY id";
+const FIND: &str = "SELECT id, kind, name, target, created_at FROM channels
+    WHERE id = $1 AND account_id = $2 AND deleted_at IS NULL";
 
 /// All the owner's channels, oldest first.
 pub async fn list_channels(db: &Db, owner: &UserId) -> Result<Vec<Channel>, DbError> {
@@ -46,8 +58,16 @@ pub async fn find_channel_in(tx: &mut Tx, owner: &UserId, id: &ChannelId) -> Res
 
 /// How many channels the account has. True until the transaction ends if the account is held.
 pub async fn count_channels(tx: &mut Tx, owner: &UserId) -> Result<i64, DbError> {
-    const SQL: &str = "SELECT count(*) FROM channels WHERE account_id = $1";
+    const SQL: &str = "SELECT count(*) FROM channels WHERE account_id = $1 AND deleted_at IS NULL";
     Ok(on_db!(tx.on(), c => sqlx::query_scalar(SQL).bind(owner).fetch_one(c).await)?)
+}
+
+/// Whether another channel of the owner is the same mailbox. True until the transaction ends if the account is held.
+pub async fn is_mailbox_taken(tx: &mut Tx, owner: &UserId, channel: &Channel) -> Result<bool, DbError> {
+    const SQL: &str = "SELECT id FROM channels WHERE account_id = $1 AND mailbox = $2 AND id <> $3";
+    let taken: Option<String> = on_db!(tx.on(), c => sqlx::query_scalar(SQL)
+        .bind(owner).bind(channel.mailbox()).bind(&channel.id).fetch_optional(c).await)?;
+    Ok(taken.is_some())
 }
 
 /// Inserts a channel; `false` if its name is taken.
@@ -57,30 +77,53 @@ pub async fn insert_channel(
     channel: &Channel,
     secret: Option<&str>,
 ) -> Result<bool, DbError> {
-    const SQL: &str = "INSERT INTO channels (id, account_id, kind, name, target, secret, created_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (account_id, name) DO NOTHING";
+    const SQL: &str = "INSERT INTO channels (id, account_id, kind, name, target, mailbox, secret, created_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (account_id, name) DO NOTHING";
     let rows = on_db!(tx.on(), c => sqlx::query(SQL)
         .bind(&channel.id).bind(owner).bind(channel.kind.as_str()).bind(&channel.name).bind(&channel.target)
-        .bind(secret).bind(channel.created_at)
+        .bind(channel.mailbox()).bind(secret).bind(channel.created_at)
         .execute(c).await.map(|r| r.rows_affected()))?;
     Ok(rows == 1)
 }
 
 /// Writes a channel's name and target; `false` if another one has the name. The account is held.
 pub async fn update_channel(tx: &mut Tx, owner: &UserId, channel: &Channel) -> Result<bool, DbError> {
-    const SQL: &str = "UPDATE channels SET name = $3, target = $4 WHERE id = $1 AND account_id = $2
+    const SQL: &str = "UPDATE channels SET name = $3, target = $4,
+        mailbox = CASE WHEN target = $4 THEN mailbox ELSE $5 END
+        WHERE id = $1 AND account_id = $2 AND deleted_at IS NULL
         AND NOT EXISTS (SELECT 1 FROM channels o WHERE o.account_id = $2 AND o.name = $3 AND o.id <> $1)";
     let rows = on_db!(tx.on(), c => sqlx::query(SQL)
-        .bind(&channel.id).bind(owner).bind(&channel.name).bind(&channel.target)
+        .bind(&channel.id).bind(owner).bind(&channel.name).bind(&channel.target).bind(channel.mailbox())
         .execute(c).await.map(|r| r.rows_affected()))?;
     Ok(rows == 1)
 }
 
-/// Deletes a channel with its deliveries; `false` if there is none.
-pub async fn delete_channel(tx: &mut Tx, owner: &UserId, id: &ChannelId) -> Result<bool, DbError> {
-    const SQL: &str = "DELETE FROM channels WHERE id = $1 AND account_id = $2";
-    let rows = on_db!(tx.on(), c => sqlx::query(SQL).bind(id).bind(owner).execute(c).await.map(|r| r.rows_affected()))?;
+/// Takes a channel away from its owner and from every check; `false` if there is none. The account is held. What was
+/// sent there is left to [`delete_of_channel`](super::deliveries::delete_of_channel).
+pub async fn mark_deleted(tx: &mut Tx, owner: &UserId, id: &ChannelId, now: Millis) -> Result<bool, DbError> {
+    // Its name is free again: none begins with a space. The name stands in a key, so this waits for who is writing
+    // deliveries for the channel, and who comes after it finds it deleted.
+    const MARK: &str = "UPDATE channels SET deleted_at = $3, name = ' ' || id, mailbox = NULL
+        WHERE id = $1 AND account_id = $2 AND deleted_at IS NULL";
+    const DETACH: &str = "DELETE FROM check_channels WHERE channel_id = $1";
+    let rows = on_db!(tx.on(), c => sqlx::query(MARK)
+        .bind(id).bind(owner).bind(now).execute(c).await.map(|r| r.rows_affected()))?;
+    on_db!(tx.on(), c => sqlx::query(DETACH).bind(id).execute(c).await.map(|_| ()))?;
     Ok(rows == 1)
+}
+
+/// Channels whose rows are still there although they are deleted.
+pub async fn list_deleted(db: &Db) -> Result<Vec<ChannelId>, DbError> {
+    const SQL: &str = "SELECT id FROM channels WHERE deleted_at IS NOT NULL ORDER BY deleted_at LIMIT 1000";
+    Ok(on_db!(db.read(), pool => sqlx::query_scalar(SQL).fetch_all(pool).await)?)
+}
+
+/// Deletes the row of a deleted channel, unless deliveries hang on it.
+pub async fn delete_emptied(db: &Db, id: &ChannelId) -> Result<(), DbError> {
+    const SQL: &str = "DELETE FROM channels WHERE id = $1 AND deleted_at IS NOT NULL
+        AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.channel_id = $1)";
+    on_db!(db.autocommit(), pool => sqlx::query(SQL).bind(id).execute(pool).await.map(|_| ()))?;
+    Ok(())
 }
 
 /// Lets every check of the owner tell this channel.
@@ -94,7 +137,7 @@ pub async fn attach_to_all_checks(tx: &mut Tx, owner: &UserId, channel: &Channel
 /// Lets a new check tell every channel of its owner.
 pub async fn attach_all_channels(tx: &mut Tx, owner: &UserId, check: &CheckId) -> Result<(), DbError> {
     const SQL: &str = "INSERT INTO check_channels (check_id, channel_id)
-        SELECT $2, id FROM channels WHERE account_id = $1 ON CONFLICT DO NOTHING";
+        SELECT $2, id FROM channels WHERE account_id = $1 AND deleted_at IS NULL ON CONFLICT DO NOTHING";
     on_db!(tx.on(), c => sqlx::query(SQL).bind(owner).bind(check).execute(c).await.map(|_| ()))?;
     Ok(())
 }
@@ -102,7 +145,7 @@ pub async fn attach_all_channels(tx: &mut Tx, owner: &UserId, check: &CheckId) -
 /// Lets a check tell one channel; `false` if that is not its owner's. The account is held, so the channel stays.
 pub async fn attach(tx: &mut Tx, owner: &UserId, check: &CheckId, channel: &ChannelId) -> Result<bool, DbError> {
     const SQL: &str = "INSERT INTO check_channels (check_id, channel_id)
-        SELECT $2, id FROM channels WHERE account_id = $1 AND id = $3";
+        SELECT $2, id FROM channels WHERE account_id = $1 AND id = $3 AND deleted_at IS NULL";
     let rows = on_db!(tx.on(), c => sqlx::query(SQL)
         .bind(owner).bind(check).bind(channel).execute(c).await.map(|r| r.rows_affected()))?;
     Ok(rows == 1)

@@ -1,6 +1,7 @@
 //! The rows of checks as their owners read them. [`edits`] holds what owners write, [`pings`] what pings and time do.
 
 pub mod channels;
+pub mod claims;
 pub mod deliveries;
 pub mod edits;
 pub mod flips;

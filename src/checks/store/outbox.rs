@@ -65,9 +65,21 @@ pub async fn set_reminder(
         .bind(check).bind(status.as_str()).bind(now).fetch_optional(c).await)?)
 }
 
+/// What makes a reminder due at `$1`: its time, or one further ahead than it is ever set, from before the clock was set
+/// back.
+macro_rules! is_due {
+    () => {
+        "(remind_at <= $1 OR remind_at > $1 + reminder_seconds * 1000 + 600000)"
+    };
+}
+
 /// Checks whose reminders are due, each with when that was.
 pub async fn list_reminders(db: &Db, now: Millis, limit: i64) -> Result<Vec<(CheckId, Millis)>, DbError> {
-    const SQL: &str = "SELECT id, remind_at FROM checks WHERE remind_at <= $1 ORDER BY remind_at LIMIT $2";
+    const SQL: &str = concat!(
+        "SELECT id, remind_at FROM checks WHERE remind_at IS NOT NULL AND ",
+        is_due!(),
+        " ORDER BY remind_at LIMIT $2"
+    );
     Ok(on_db!(db.read(), pool => sqlx::query_as(SQL).bind(now).bind(limit).fetch_all(pool).await)?)
 }
 
@@ -79,11 +91,13 @@ pub async fn claim_reminder(
     now: Millis,
 ) -> Result<Option<Subject>, DbError> {
     const SQL: &str = concat!(
-        "UPDATE checks SET remind_at = $3 + reminder_seconds * 1000
-        WHERE id = $1 AND remind_at = $2 AND remind_at <= $3 AND status = 'down' RETURNING ",
+        "UPDATE checks SET remind_at = $1 + reminder_seconds * 1000
+        WHERE id = $2 AND remind_at = $3 AND status = 'down' AND ",
+        is_due!(),
+        " RETURNING ",
         subject_columns!()
     );
-    Ok(on_db!(tx.on(), c => sqlx::query_as(SQL).bind(check).bind(due).bind(now).fetch_optional(c).await)?)
+    Ok(on_db!(tx.on(), c => sqlx::query_as(SQL).bind(now).bind(check).bind(due).fetch_optional(c).await)?)
 }
 
 /// The flip that took a check down last.
@@ -130,7 +144,7 @@ pub async fn insert_deliveries(tx: &mut Tx, telling: &Telling<'_>, now: Millis) 
     // with it the flip.
     const POSTGRES: &str = insert!(
         "SELECT cc.channel_id FROM check_channels cc JOIN channels c ON c.id = cc.channel_id
-        WHERE cc.check_id = $3 FOR KEY SHARE OF c"
+        WHERE cc.check_id = $3 AND c.deleted_at IS NULL FOR KEY SHARE OF c"
     );
     let ids: String = (0..MAX_CHANNELS).map(|_| new_v7(now)).collect();
     let Telling { owner, check, flip_id, reminder, notice } = telling;

@@ -64,25 +64,30 @@ pub async fn list_surplus(db: &Db, bounds: &Bounds, after: &str) -> Result<Vec<S
 }
 
 /// Deletes the first [`BATCH`] rows of a table in the order of an index. On PostgreSQL what another instance deletes is
-/// skipped, not waited for; SQLite has one writer.
+/// skipped, not waited for, and an array holds the ids: a sub-select that locks may be run again for each row, and then
+/// finds more than its limit. SQLite has one writer.
 macro_rules! delete {
-    ($table:literal, $which:literal, $order:literal, $skip:literal) => {
+    ($table:literal, $which:literal, $order:literal, $before:literal, $after:literal) => {
         concat!(
             "DELETE FROM ",
             $table,
-            " WHERE id IN (SELECT id FROM ",
+            " WHERE id ",
+            $before,
+            "SELECT id FROM ",
             $table,
             " WHERE ",
             $which,
             " ORDER BY ",
             $order,
-            " LIMIT 1000 ",
-            $skip,
-            ")"
+            " LIMIT 1000",
+            $after
         )
     };
     ($table:literal, $which:literal, $order:literal) => {
-        [delete!($table, $which, $order, ""), delete!($table, $which, $order, "FOR UPDATE SKIP LOCKED")]
+        [
+            delete!($table, $which, $order, "IN (", ")"),
+            delete!($table, $which, $order, "= ANY (ARRAY(", " FOR UPDATE SKIP LOCKED))"),
+        ]
     };
 }
 

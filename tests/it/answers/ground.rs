@@ -9,7 +9,7 @@ use flatline::checks::draft::{Draft, ProposalKind, draft};
 use flatline::checks::history::Kind as PingKind;
 use flatline::checks::ping::{Outcome, Ping, ping};
 use flatline::checks::read::{Found, read};
-use flatline::checks::store::deliveries::{Ended, claim_deliveries, finish_delivery};
+use flatline::checks::store::claims::{Ended, claim_deliveries, finish_delivery};
 use flatline::checks::sweep::sweep;
 use flatline::checks::tools::ReadKind;
 use flatline::checks::{Check, CheckError, Refusal, store};
@@ -120,8 +120,14 @@ impl Ground {
     /// Attempts every delivery that is due; each ends like that.
     pub async fn deliver(&self, ended: &Ended) {
         let lease = self.now().plus(Duration::from_mins(1));
-        for claimed in claim_deliveries(self.db(), self.now(), lease, 100).await.unwrap() {
-            assert!(finish_delivery(self.db(), &claimed.id, claimed.attempts, ended, self.now()).await.unwrap());
+        loop {
+            let claimed = claim_deliveries(self.db(), self.now(), lease, 100).await.unwrap();
+            if claimed.is_empty() {
+                return;
+            }
+            for claimed in claimed {
+                assert!(finish_delivery(self.db(), &claimed.id, claimed.attempts, ended, self.now()).await.unwrap());
+            }
         }
     }
 

@@ -77,7 +77,7 @@ on_both! {
         its.channel("ops").await;
         let check = its.pinged("backup", "").await;
         its.pass(4_200).await;
-        its.deliver(&flatline::checks::store::deliveries::Ended::Failed { reason: "connection refused".to_owned() }).await;
+        its.deliver(&flatline::checks::store::claims::Ended::Failed { reason: "connection refused".to_owned() }).await;
         let foreign = async |tool, arguments| its.read(tool, asking(arguments, "backup")).await.unwrap().has_foreign_text;
         for (tool, arguments) in ABOUT_ONE {
             assert!(!foreign(tool, arguments).await, "{tool:?}: our own words and the owner's");

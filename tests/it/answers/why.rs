@@ -6,7 +6,7 @@ use flatline::checks::apply::Effect;
 use flatline::checks::history::Kind as PingKind;
 use flatline::checks::intake::attend;
 use flatline::checks::ping::{Outcome, Ping};
-use flatline::checks::store::deliveries::Ended;
+use flatline::checks::store::claims::Ended;
 use flatline::checks::tools::ReadKind;
 use flatline::limits::Tier;
 use serde_json::{Value, json};

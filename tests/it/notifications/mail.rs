@@ -2,8 +2,8 @@
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
+use flatline::checks::channels::test;
 use flatline::checks::history::Kind;
 use flatline::checks::notify::Sender;
 use flatline::config::Smtp;
@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::net::{TcpListener, TcpStream};
 
-use super::post::{channel, rows};
+use super::post::{channel, rows, until};
+use super::smtp::MailStub;
 use crate::rig::Rig;
 use crate::site::{Plan, Visitor, json_of};
 
@@ -57,15 +58,6 @@ impl Drop for MailServer {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-async fn until(what: &str, is_so: impl AsyncFn() -> bool) {
-    let waiting = async {
-        while !is_so().await {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(20), waiting).await.expect(what);
 }
 
 async fn make(user: &Visitor, path: &str, body: Value) -> Value {
@@ -133,5 +125,27 @@ on_both! {
         assert_eq!(sender.deliver_due().await.unwrap(), 1);
         let row = rows(rig.db()).await.remove(0);
         assert_eq!((row.status.as_str(), row.last_error.as_deref()), ("pending", Some("the mail server cannot be reached")));
+    }
+
+    /// Only a mailbox that does not exist is given up at once: the same 550 is said by relays, blocklists and policies.
+    async fn a_refusal_is_final_if_it_is_about_the_address(kind) {
+        let rig = Rig::new(kind, Tier::Free).await;
+        for (nth, (reply, status, reason)) in [
+            ("550 5.1.1 no such user", "failed", "SMTP 550"),
+            ("553-5.1.3 no\r\n553 5.1.3 address", "failed", "SMTP 553"),
+            ("550 5.7.1 relaying denied", "pending", "SMTP 550"),
+            ("550 blocked", "pending", "SMTP 550"),
+            ("551 who", "pending", "SMTP 551"),
+            ("450 4.1.1 later", "pending", "SMTP 450"),
+        ].into_iter().enumerate() {
+            let stub = MailStub::start(reply).await;
+            let address = format!("ann{nth}@example.org");
+            let made = channel(&rig, json!({"kind": "email", "name": address, "address": address})).await;
+            test(rig.db(), &rig.shared_clock(), &rig.owner, &made.channel.id).await.unwrap();
+            assert_eq!(stub.sender(&rig).deliver_due().await.unwrap(), 1);
+            let row = rows(rig.db()).await.into_iter().find(|row| row.channel_id == made.channel.id.as_str()).unwrap();
+            assert_eq!((row.status.as_str(), row.last_error.as_deref()), (status, Some(reason)), "{reply}");
+            assert_eq!(stub.count(), 0);
+        }
     }
 }

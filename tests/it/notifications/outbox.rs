@@ -14,6 +14,7 @@ use flatline::on_db;
 use serde_json::{Value, json};
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
 
 use super::post::{Row, channel, events, rows, webhook};
 use crate::rig::{GRACE, PERIOD, Rig, of_kind};
@@ -123,7 +124,7 @@ on_both! {
         let sql = "DELETE FROM checks WHERE id = $1";
         on_db!(rig.db().autocommit(), pool => sqlx::query(sql).bind(&check.id).execute(pool).await.map(|_| ())).unwrap();
         assert_eq!(rows(rig.db()).await.len(), 2);
-        channels::delete(rig.db(), &rig.owner, &a.channel.id).await.unwrap();
+        channels::delete(rig.db(), rig.now(), &rig.owner, &a.channel.id).await.unwrap();
         assert_eq!(rows(rig.db()).await.len(), 1);
     }
 
@@ -140,9 +141,10 @@ on_both! {
             let mut racers = JoinSet::new();
             for (n, id) in made.into_iter().enumerate() {
                 let (db, owner, barrier) = (rig.instances[n % 2].clone(), rig.owner.clone(), Arc::clone(&barrier));
+                let now = rig.now();
                 racers.spawn(async move {
                     barrier.wait().await;
-                    channels::delete(&db, &owner, &id).await.unwrap();
+                    channels::delete(&db, now, &owner, &id).await.unwrap();
                 });
             }
             let (db, clock, key): (_, SharedClock, _) = (rig.instances[1].clone(), rig.shared_clock(), check.key.clone());
@@ -196,7 +198,7 @@ on_both! {
             on_db!(rig.db().autocommit(), pool => sqlx::query(sql).bind(&id).bind(sqlx::types::Json(Value::Null))
                 .bind(status).bind(finished).execute(pool).await.map(|_| ())).unwrap();
         }
-        channels::prune(rig.db(), &*rig.clock).await.unwrap();
+        channels::prune(rig.db(), &*rig.clock, &CancellationToken::new()).await.unwrap();
         let sql = "SELECT status FROM deliveries ORDER BY id";
         let left: Vec<String> = on_db!(rig.db().read(), pool => sqlx::query_scalar(sql).fetch_all(pool).await).unwrap();
         assert_eq!(left, ["pending", "sent"]);

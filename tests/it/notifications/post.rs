@@ -5,6 +5,7 @@ use flatline::checks::notify::Sender;
 use flatline::clock::Millis;
 use flatline::config::Allowed;
 use flatline::db::Db;
+use flatline::ids::{ChannelId, UserId, new_v7};
 use flatline::on_db;
 use serde_json::{Value, json};
 use sqlx::FromRow;
@@ -63,4 +64,44 @@ pub fn sender(rig: &Rig, instance: usize) -> Sender {
 /// A sender that may reach only what is allowed.
 pub fn sender_to(rig: &Rig, instance: usize, allowed: Vec<Allowed>) -> Sender {
     Sender::new(rig.instances[instance].clone(), rig.shared_clock(), "https://flatline.example", allowed, None).unwrap()
+}
+
+/// Another account.
+pub async fn stranger(rig: &Rig) -> UserId {
+    let id = UserId::new(rig.now());
+    let sql = "INSERT INTO accounts (id, name, tier, created_at) VALUES ($1, $1, 'free', $2)";
+    on_db!(rig.db().autocommit(), pool => sqlx::query(sql).bind(&id).bind(rig.now()).execute(pool).await.map(|_| ()))
+        .unwrap();
+    id
+}
+
+/// A chat channel of an account to `url`.
+pub async fn chat_of(rig: &Rig, owner: &UserId, url: &str) -> ChannelId {
+    let name = new_v7(rig.now());
+    let spec = serde_json::from_value(json!({"kind": "slack", "name": name, "url": url})).unwrap();
+    channels::create(rig.db(), rig.now(), owner, false, spec).await.unwrap().channel.id
+}
+
+/// Writes `count` tests of a channel into the outbox, at `at`; all with that status.
+pub async fn fill(rig: &Rig, owner: &UserId, channel: &ChannelId, count: i64, status: &str, at: Millis) {
+    let sql = "INSERT INTO deliveries
+            (id, account_id, channel_id, event, payload, status, next_attempt_at, created_at, finished_at)
+        SELECT CAST(1000000 + n.i AS TEXT) || substr($1, 8), $2, $3, 'channel.test', $4, $5, $6, $6, $7 FROM
+            (WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $8) SELECT i FROM n) n";
+    let finished = (status != "pending").then_some(at);
+    let payload = Json(json!({"type": "channel.test", "timestamp": at, "data": {}}));
+    on_db!(rig.db().autocommit(), pool => sqlx::query(sql)
+        .bind(new_v7(at)).bind(owner).bind(channel).bind(payload).bind(status).bind(at).bind(finished).bind(count)
+        .execute(pool).await.map(|_| ()))
+    .unwrap();
+}
+
+/// Waits, for a while at most, until something has come about.
+pub async fn until(what: &str, is_so: impl AsyncFn() -> bool) {
+    let waiting = async {
+        while !is_so().await {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(20), waiting).await.expect(what);
 }

@@ -9,6 +9,7 @@ use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
 use serde_json::Value;
 use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 /// A request as it came.
@@ -36,6 +37,7 @@ type Answer = dyn Fn(usize, &Received) -> Response + Send + Sync;
 pub struct Receiver {
     pub port: u16,
     received: Log,
+    held: Arc<Semaphore>,
     _serving: JoinSet<()>,
 }
 
@@ -45,11 +47,17 @@ impl Receiver {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let received = Log::default();
-        let state = (Arc::clone(&received), Arc::new(answer) as Arc<Answer>);
+        let held = Arc::new(Semaphore::new(0));
+        let state = (Arc::clone(&received), Arc::clone(&held), Arc::new(answer) as Arc<Answer>);
         let router = Router::new().fallback(take).with_state(state);
         let mut serving = JoinSet::new();
         serving.spawn(async move { axum::serve(listener, router).await.unwrap() });
-        Self { port, received, _serving: serving }
+        Self { port, received, held, _serving: serving }
+    }
+
+    /// Lets every request to `/held` have its answer; until then they wait.
+    pub fn release(&self) {
+        self.held.close();
     }
 
     /// Takes everything.
@@ -71,7 +79,7 @@ impl Receiver {
 }
 
 async fn take(
-    State((received, answer)): State<(Log, Arc<Answer>)>,
+    State((received, held, answer)): State<(Log, Arc<Semaphore>, Arc<Answer>)>,
     uri: Uri,
     headers: HeaderMap,
     body: Bytes,
@@ -82,6 +90,9 @@ async fn take(
         received.push(request.clone());
         received.len() - 1
     };
+    if request.path == "/held" {
+        let _ = held.acquire().await;
+    }
     answer(nth, &request)
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flatline::checks::history::Kind;
-use flatline::checks::store::deliveries::{Ended, claim_deliveries, finish_delivery};
+use flatline::checks::store::claims::{Ended, claim_deliveries, finish_delivery};
 use flatline::clock::Millis;
 use flatline::limits::Tier;
 use serde_json::json;
@@ -76,8 +76,8 @@ on_both! {
         sender(&rig, 0).deliver_due().await.unwrap();
         let mut texts: Vec<_> = receiver.received().iter().map(|r| r.json()["text"].as_str().unwrap().to_owned()).collect();
         texts.sort();
-        assert!(texts[0].starts_with("a &amp; b is down. Its job reported a failure at 20"), "{texts:?}");
-        assert!(texts[1].starts_with("a &amp; b is up again. It was down for 1 hour. The next ping is due at 20"), "{texts:?}");
+        assert!(texts[0].starts_with("`a &amp; b` is down. Its job reported a failure at 20"), "{texts:?}");
+        assert!(texts[1].starts_with("`a &amp; b` is up again. It was down for 1 hour. The next ping is due at 20"), "{texts:?}");
         assert!(texts[1].ends_with("\nhttps://flatline.example/"), "{texts:?}");
     }
 
