@@ -41,6 +41,7 @@ mod refusals;
 mod rig;
 mod schedules;
 mod site;
+mod snippets;
 mod sweep;
 mod tiers;
 mod typed;
