@@ -117,7 +117,7 @@ on_both! {
             (json!({"grace_seconds": 1_200}), held_until.plus(GRACE)),
         ] {
             let changes = serde_json::from_value(changes).unwrap();
-            let effect = Effect::UpdateCheck { check: made.id.clone(), config_version: None, changes, alerts: AlertChanges::default() };
+            let effect = Effect::UpdateCheck { check: made.id.clone(), config_version: None, changes, alerts: AlertChanges::default(), shown: None };
             let (owner, now) = (rig.owner.clone(), rig.now());
             let edited: Result<_, CheckError> =
                 rig.db().write(move |tx| Box::pin(async move { apply(tx, now, &owner, &effect).await })).await;
