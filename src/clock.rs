@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use jiff::Timestamp;
+use jiff::fmt::temporal::Pieces;
 use serde::{Deserialize, Serialize, Serializer};
 use utoipa::ToSchema;
 
@@ -57,9 +58,16 @@ impl Serialize for Millis {
 impl<'de> Deserialize<'de> for Millis {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Self::parse(&text).ok_or_else(|| serde::de::Error::custom("not an RFC 3339 time with an offset"))
+        Self::parse(&text).ok_or_else(|| {
+            // A whole time that is none of the calendar's is well written all the same.
+            let is_whole = Pieces::parse(&text).is_ok_and(|it| it.time().is_some() && it.offset().is_some());
+            let why = if is_whole { "too early or too late: the last time is 9999-12-30T22:00:00Z" } else { NO_TIME };
+            serde::de::Error::custom(why)
+        })
     }
 }
+
+const NO_TIME: &str = "not an RFC 3339 time with an offset";
 
 fn millis(span: Duration) -> i64 {
     i64::try_from(span.as_millis()).unwrap_or(i64::MAX)
@@ -175,5 +183,10 @@ mod tests {
         assert_eq!(Millis::parse(&at.rfc3339()), Some(at));
         assert_eq!(Millis::parse("2026-12-01T14:00:00+01:00"), Millis::parse("2026-12-01T13:00:00Z"));
         assert_eq!(Millis::parse("2026-12-01 14:00"), None);
+        let refused = |text: &str| serde_json::from_value::<Millis>(text.into()).unwrap_err().to_string();
+        assert!(refused("9999-12-31T23:59:59Z").contains("too late"));
+        for text in ["soon", "", "2026-12-01T14:00:00", "9999-13-31T23:59:59Z", "99999-12-31T23:59:59Z"] {
+            assert_eq!(refused(text), NO_TIME, "{text}");
+        }
     }
 }

@@ -16,6 +16,8 @@ pub mod clock;
 pub mod config;
 /// The two databases behind one handle.
 pub mod db;
+/// Values read into types, and what does not fit.
+pub mod fields;
 /// The edge kit; knows no slice.
 pub mod http;
 /// The ids that travel through the program.

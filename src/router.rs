@@ -11,7 +11,7 @@ use utoipa_axum::router::OpenApiRouter;
 
 use crate::chat::Chat;
 use crate::http::flood::FloodGuard;
-use crate::http::{AppState, Problem, flood, health, origin, request};
+use crate::http::{AppState, Problem, contract, flood, health, origin, request};
 use crate::{accounts, actions, chat, checks, widget};
 
 #[derive(OpenApi)]
@@ -23,7 +23,7 @@ struct Contract;
 
 /// The router.
 pub fn router(state: AppState, chat: Chat, flood_guard: Option<FloodGuard>) -> Router {
-    let (routes, contract) = OpenApiRouter::with_openapi(Contract::openapi())
+    let (routes, api) = OpenApiRouter::with_openapi(Contract::openapi())
         .merge(chat::http::routes(chat))
         .merge(actions::http::routes())
         .merge(checks::http::routes())
@@ -38,7 +38,7 @@ pub fn router(state: AppState, chat: Chat, flood_guard: Option<FloodGuard>) -> R
         .merge(health::routes())
         .split_for_parts();
     let allowed = state.config.allowed_origins.clone();
-    let contract = contract.to_json().unwrap_or_default();
+    let contract = contract::document(&api);
     routes
         .route("/openapi.json", get(|| async move { ([("content-type", "application/json")], contract) }))
         .merge(widget::routes(&allowed))

@@ -114,6 +114,7 @@ pub struct SessionView {
     /// `user` or `anonymous`.
     kind: &'static str,
     /// The user, if signed in.
+    #[schema(required)]
     user: Option<UserView>,
     /// A visitor's token, for pages of other sites.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -162,8 +163,7 @@ impl From<Standing> for LimitView {
 }
 
 /// Who am I: the caller's kind, quota left, the model's name. Mints an anonymous session if there is none.
-#[utoipa::path(post, path = "/api/session", tag = "session", responses((status = 200, body = SessionView),
-    (status = 401, description = "A user's credential that is wrong")))]
+#[utoipa::path(post, path = "/api/session", tag = "session", responses((status = 200, body = SessionView)))]
 async fn session(State(state): State<AppState>, caller: Caller, headers: HeaderMap) -> Result<Response, Problem> {
     let user = match caller.user() {
         Some(id) => store::find_account(&state.db, id).await?,

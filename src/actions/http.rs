@@ -1,7 +1,7 @@
 //! Actions over HTTP: list, look, confirm, reject.
 
 use axum::Json;
-use axum::extract::{FromRequestParts, Path, Query, State};
+use axum::extract::{FromRequestParts, Path, State};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use utoipa_axum::routes;
 use super::confirm::{Decided, Decision, DecisionError, confirm, reject};
 use super::store::{Filter, find_action, list_actions};
 use super::{ActionView, Status, Via};
-use crate::http::{AppState, OptionalJson, Page, Paging, Problem, User};
+use crate::http::{AppState, Listed, OptionalJson, Page, Paging, Problem, User};
 use crate::ids::{ActionId, UserId};
 
 /// The routes of actions.
@@ -41,15 +41,20 @@ impl<S: Send + Sync> FromRequestParts<S> for ActionPath {
 #[derive(Debug, Serialize, ToSchema)]
 struct ActionList {
     actions: Vec<ActionView>,
+    #[schema(required)]
     next: Option<String>,
 }
 
 /// Which actions.
 #[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 struct Which {
-    /// Only this state.
+    /// Only this state, in upper or lower case.
+    #[param(required = false, value_type = String)]
     status: Option<String>,
     /// Only this conversation.
+    #[param(required = false, value_type = String)]
     conversation: Option<String>,
 }
 
@@ -71,13 +76,11 @@ struct DecidedView {
 
 /// Own actions, newest first.
 #[utoipa::path(get, path = "/api/actions", operation_id = "list_actions",
-    tag = "actions", params(Which), responses((status = 200, body = ActionList),
-    (status = 401, description = "Not signed in")))]
+    tag = "actions", params(Which, Paging), responses((status = 200, body = ActionList)))]
 async fn list(
     State(state): State<AppState>,
     User(owner): User,
-    paging: Paging,
-    Query(which): Query<Which>,
+    Listed(which, paging): Listed<Which>,
 ) -> Result<Json<ActionList>, Problem> {
     let status = match which.status {
         None => None,
@@ -91,7 +94,8 @@ async fn list(
         return Err(Problem::invalid_field("conversation", "That is no conversation's id."));
     }
     let now = state.clock.now();
-    let filter = Filter { status, conversation: which.conversation, before: paging.before, limit: paging.limit + 1 };
+    let before = paging.before()?;
+    let filter = Filter { status, conversation: which.conversation, before, limit: paging.limit + 1 };
     let actions = list_actions(&state.db, &owner, &filter, now).await?;
     let page = Page::cut(actions, paging.limit, |action| action.id.to_string());
     let actions = page.rows.into_iter().map(|action| ActionView::new(action, now)).collect();

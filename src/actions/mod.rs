@@ -26,6 +26,7 @@ pub const MAX_OPEN: i64 = 20;
 /// the last ones never change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "UPPERCASE")]
+#[schema(as = ActionStatus)]
 pub enum Status {
     /// Waits for its owner.
     Pending,
@@ -181,8 +182,11 @@ pub struct ActionView {
     status: Status,
     created_at: Millis,
     expires_at: Millis,
+    #[schema(required)]
     decided_at: Option<Millis>,
+    #[schema(required)]
     decided_via: Option<String>,
+    #[schema(required)]
     outcome: Option<Outcome>,
     digest: String,
 }
@@ -234,6 +238,7 @@ impl ActionView {
         };
         let note =
             self.outcome.as_ref().map_or_else(|| note.to_owned(), |outcome| format!("{note} {}", outcome.message));
-        serde_json::json!({"status": self.status, "number": self.number, "summary": self.summary, "note": note})
+        serde_json::json!({"status": self.status, "number": self.number, "title": self.title, "summary": self.summary,
+            "changes": self.changes, "note": note})
     }
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::approvals::Approvals;
 use super::message::Incoming;
-use crate::http::{MAX_BODY, Problem, parse_json, read_body, require_json, too_large};
+use crate::http::{MAX_BODY, Problem, parse_value, read_body, require_json, too_large};
 
 /// The largest body with a client's history in it.
 const MAX_WITH_HISTORY: usize = 512 * 1024;
@@ -27,7 +27,7 @@ impl<S: Send + Sync> FromRequest<S> for Posted {
         require_json(&request)?;
         let bytes = read_body(request, MAX_WITH_HISTORY).await?;
         // Parsed and dropped between two awaits: as many such values as there are threads exist at a time.
-        let body: Value = match parse_json(&bytes) {
+        let body: Value = match parse_value(&bytes) {
             Ok(body) if bytes.len() <= MAX_BODY || bytes.len().saturating_sub(size_of_history(&body)) <= MAX_BODY => {
                 body
             }

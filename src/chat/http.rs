@@ -11,6 +11,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
+use uuid::Uuid;
 
 use super::approvals::approve;
 use super::body_http::Posted;
@@ -65,6 +66,7 @@ struct ConversationLine {
 #[derive(Debug, Serialize, ToSchema)]
 struct ConversationList {
     chats: Vec<ConversationLine>,
+    #[schema(required)]
     next: Option<String>,
 }
 
@@ -80,10 +82,10 @@ struct StopBody {
 #[utoipa::path(post, path = "/api/chat", tag = "chat", request_body(content = Object,
     description = "`{id, message}`, or as stock useChat sends it `{id, messages, trigger, messageId}`; with \
         `approvals: \"native\"` proposals await the client's own approvals"),
-    responses((status = 200, content_type = "text/event-stream", body = String),
+    responses((status = 200, content_type = "text/event-stream", body = String, description = "A UI message stream"),
     (status = 409, description = "turn_in_progress"), (status = 422, description = "invalid_message"),
     (status = 429, description = "quota_exceeded or too_many_streams"), (status = 502, description = "model_unavailable"),
-    (status = 503, description = "temporarily_unavailable"), (status = 504, description = "model_timeout")))]
+    (status = 504, description = "model_timeout")))]
 async fn post(
     State(state): State<AppState>,
     Extension(chat): Extension<Arc<Chat>>,
@@ -139,19 +141,16 @@ async fn get(
 
 /// Own conversations, most recently used first.
 #[utoipa::path(get, path = "/api/chats", operation_id = "list_chats",
-    tag = "chat", responses((status = 200, body = ConversationList)))]
+    tag = "chat", params(Paging), responses((status = 200, body = ConversationList)))]
 async fn list(
     State(state): State<AppState>,
     caller: Caller,
     paging: Paging,
 ) -> Result<Json<ConversationList>, Problem> {
-    let before = match paging.before.as_deref() {
-        None => None,
-        Some(cursor) => {
-            let parsed = cursor.split_once('.').and_then(|(at, key)| Some((Millis(at.parse().ok()?), key.to_owned())));
-            Some(parsed.ok_or_else(|| Problem::invalid_field("before", "That is no cursor of this list."))?)
-        }
-    };
+    let before = paging.before_as(|cursor| {
+        let (at, key) = cursor.split_once('.')?;
+        Some((Millis(at.parse().ok()?), Uuid::try_parse(key).ok()?.to_string()))
+    })?;
     let rows = store::list_conversations(&state.db, &caller.owner(), before, paging.limit + 1).await?;
     let page = Page::cut(rows, paging.limit, |row| format!("{}.{}", row.updated_at.0, row.reference));
     let line = |row: Conversation| ConversationLine {
@@ -192,8 +191,8 @@ async fn delete(
 
 /// The turn in progress from its first chunk; 204 if none runs.
 #[utoipa::path(get, path = "/api/chat/{id}/stream", tag = "chat", params(("id" = String, Path)), responses(
-    (status = 200, content_type = "text/event-stream", body = String), (status = 204, description = "Nothing runs"),
-    (status = 404, description = "chat_not_found")))]
+    (status = 200, content_type = "text/event-stream", body = String, description = "A UI message stream"),
+    (status = 204, description = "Nothing runs")))]
 async fn stream(
     State(state): State<AppState>,
     Extension(chat): Extension<Arc<Chat>>,

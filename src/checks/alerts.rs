@@ -1,6 +1,6 @@
 //! What an owner may set on a check about its alerts: who is told, after how many fails, and how often again.
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
@@ -9,6 +9,7 @@ use super::store::channels as store;
 use super::{Check, CheckError, Refusal};
 use crate::clock::Millis;
 use crate::db::Tx;
+use crate::fields::given;
 use crate::ids::{ChannelId, CheckId, UserId};
 
 /// As many channels as an account may have.
@@ -19,21 +20,28 @@ pub const MAX_CHANNELS: usize = 20;
 #[serde(deny_unknown_fields)]
 pub struct AlertChanges {
     /// The ids of the channels that are told, in place of all others. Left out of a new check: all the account's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
+    #[schema(value_type = ChannelIds)]
     pub channels: Option<ChannelIds>,
     /// So many fails in a row take it down; a timeout does at once.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
+    #[schema(value_type = AlertAfter)]
     pub alert_after_failures: Option<AlertAfter>,
     /// While it is down its channels are told again this often; null: once is enough.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
     pub reminder_seconds: Option<Option<Reminder>>,
 }
 
 /// At most [`MAX_CHANNELS`] ids, sorted, each once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(try_from = "Vec<String>")]
+#[serde(try_from = "Vec<OneChannel>")]
 #[schema(value_type = Vec<String>, max_items = 20)]
 pub struct ChannelIds(Vec<ChannelId>);
+
+/// One of the list, so that a wrong one is found by its place.
+#[derive(Deserialize)]
+#[serde(try_from = "String")]
+struct OneChannel(ChannelId);
 
 /// A number of fails: 1 to 10.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -47,13 +55,20 @@ pub struct AlertAfter(i64);
 #[schema(value_type = i64, minimum = 3_600, maximum = 31_536_000)]
 pub struct Reminder(i64);
 
-impl TryFrom<Vec<String>> for ChannelIds {
+impl TryFrom<String> for OneChannel {
     type Error = String;
 
-    fn try_from(given: Vec<String>) -> Result<Self, String> {
-        let unknown = |text: &String| format!("there is no channel {:?}", text.chars().take(100).collect::<String>());
-        let parse = |text: &String| ChannelId::parse(text).ok_or_else(|| unknown(text));
-        let mut ids = given.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
+    fn try_from(text: String) -> Result<Self, String> {
+        let unknown = || format!("there is no channel {:?}", text.chars().take(100).collect::<String>());
+        ChannelId::parse(&text).map(Self).ok_or_else(unknown)
+    }
+}
+
+impl TryFrom<Vec<OneChannel>> for ChannelIds {
+    type Error = String;
+
+    fn try_from(given: Vec<OneChannel>) -> Result<Self, String> {
+        let mut ids: Vec<ChannelId> = given.into_iter().map(|OneChannel(id)| id).collect();
         ids.sort();
         ids.dedup();
         if ids.len() > MAX_CHANNELS {
@@ -67,6 +82,13 @@ impl ChannelIds {
     /// The ids, sorted.
     pub fn as_slice(&self) -> &[ChannelId] {
         &self.0
+    }
+
+    /// Keeps those that `is_there` says are, and returns how many are not.
+    pub fn keep(&mut self, is_there: impl Fn(&ChannelId) -> bool) -> usize {
+        let before = self.0.len();
+        self.0.retain(is_there);
+        before - self.0.len()
     }
 }
 
@@ -116,6 +138,19 @@ impl AlertChanges {
             }
         }
         from_object(own)
+    }
+
+    /// [`AlertChanges::take_from`] for a new check, where null is as good as left out.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn take_new(body: &mut Map<String, Value>) -> Result<Self, Refusal> {
+        for name in ["channels", "alert_after_failures"] {
+            if body.get(name).is_some_and(Value::is_null) {
+                body.shift_remove(name);
+            }
+        }
+        Self::take_from(body)
     }
 
     /// Whether nothing is to be changed.
@@ -178,11 +213,6 @@ impl AlertChanges {
     }
 }
 
-/// A field that is there is `Some`, null too.
-fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
-    T::deserialize(deserializer).map(Some)
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -196,6 +226,8 @@ mod tests {
             ("channels", json!(["x"])),
             ("channels", json!("all")),
             ("channels", json!([1])),
+            ("channels", Value::Null),
+            ("alert_after_failures", Value::Null),
             ("alert_after_failures", json!(0)),
             ("alert_after_failures", json!(11)),
             ("alert_after_failures", json!("2")),
@@ -207,6 +239,13 @@ mod tests {
             let named = refusal.field.as_deref().and_then(|path| path.split('[').next());
             assert_eq!((refusal.code.as_str(), named), ("invalid_field", Some(field)), "{value}");
         }
+        let second =
+            AlertChanges::take_from(&mut Map::from_iter([("channels".to_owned(), json!([id, "x"]))])).unwrap_err();
+        assert_eq!(second.field.as_deref(), Some("channels[1]"));
+        let null = json!({"channels": null, "alert_after_failures": null, "reminder_seconds": null});
+        let Value::Object(mut body) = null else { panic!("an object") };
+        let new = AlertChanges::take_new(&mut body).unwrap();
+        assert_eq!((new.channels, new.alert_after_failures, new.reminder_seconds), (None, None, Some(None)));
         let fits = json!({"name": "a", "channels": [id, id], "alert_after_failures": 3, "reminder_seconds": null});
         let Value::Object(mut body) = fits else { panic!("an object") };
         let changes = AlertChanges::take_from(&mut body).unwrap();

@@ -1,10 +1,13 @@
 //! Carries out a change to an owner's checks: the only way that any is made, for a confirmed action and for the API.
 
+mod update;
+
 use uuid::Uuid;
 
+use self::update::update;
 use super::alerts::AlertChanges;
-use super::config::{CheckChanges, Settings};
-pub use super::effect::{Applied, Edited, Effect, Pause, Pinned, Resumed};
+use super::config::Settings;
+pub use super::effect::{Applied, Edited, Effect, Pause, Pinned, Resumed, Shown};
 use super::floor::{check_floor, limit_reached, name_taken};
 use super::inverse;
 use super::status::{Times, is_paused};
@@ -23,9 +26,11 @@ use crate::ids::{CheckId, UserId};
 /// guards refuse after a statement has written.
 pub async fn apply(tx: &mut Tx, now: Millis, owner: &UserId, effect: &Effect) -> Result<Applied, CheckError> {
     match effect {
-        Effect::CreateCheck { settings, alerts } => create(tx, now, owner, settings, alerts).await,
-        Effect::UpdateCheck { check, config_version: version, changes, alerts } => {
-            update(tx, now, Target { owner, check, version: *version }, changes, alerts).await
+        Effect::CreateCheck { settings, alerts, shown } => {
+            create(tx, now, owner, settings, alerts, shown.as_ref()).await
+        }
+        Effect::UpdateCheck { check, config_version: version, changes, alerts, shown } => {
+            update(tx, now, Target { owner, check, version: *version }, (changes, alerts), shown.as_ref()).await
         }
         Effect::PauseCheck { check, config_version: version, until } => {
             pause(tx, now, Target { owner, check, version: *version }, *until).await
@@ -50,6 +55,7 @@ async fn create(
     owner: &UserId,
     settings: &Settings,
     alerts: &AlertChanges,
+    shown: Option<&Shown>,
 ) -> Result<Applied, CheckError> {
     let Some(tier) = edits::take_place(tx, owner).await? else {
         return Err(why_no_place(tx, owner).await?);
@@ -59,55 +65,13 @@ async fn create(
     if !edits::insert_check(tx, &NewCheck { owner, id: &id, ping_key: &ping_key, settings }, now).await? {
         return Err(name_taken(settings.name.as_str()).into());
     }
+    if let Some(shown) = shown {
+        shown.check_that_all_are_there(&channels::list_channels_in(tx, owner).await?)?;
+    }
     alerts.settle(tx, owner, &id, now).await?;
     let edited = vec![Edited { check: id.clone(), config_version: 1 }];
     let inverse = Some(inverse::of_create(&id));
     Ok(Applied { check_id: Some(id), message: format!("Created {}", settings.name), edited, inverse })
-}
-
-async fn update(
-    tx: &mut Tx,
-    now: Millis,
-    target: Target<'_>,
-    changes: &CheckChanges,
-    alerts: &AlertChanges,
-) -> Result<Applied, CheckError> {
-    if changes.name.is_some() || changes.has_schedule() || alerts.channels.is_some() {
-        // The account first, then the check: every edit that needs both takes them in this order, so none deadlocks.
-        edits::hold_account(tx, target.owner).await?;
-    }
-    let before = claim(tx, target).await?;
-    let changes = changes.clone().that_differ_from(&before)?;
-    // Which channels it tells is looked up only if they are to be others.
-    let told = match &alerts.channels {
-        Some(_) => channels::channels_of_check_in(tx, &before.id).await?,
-        None => Vec::new(),
-    };
-    let alerts = alerts.clone().that_differ_from(&before, &told);
-    if changes.is_empty() && alerts.is_empty() {
-        return Ok(unchanged(format!("{} is like that already", before.name), before.id));
-    }
-    let mut after = changes.over(&before)?;
-    if changes.has_schedule() {
-        check_floor(after.tier, &after.schedule, after.grace_seconds, now)?;
-    }
-    let longer = after.longest_run() - before.longest_run();
-    if longer != 0 && after.runs_deadline_at.is_some() {
-        runs::move_deadlines(tx, &after.id, longer * 1_000).await?;
-    }
-    let times = Times::after_edit(&before, &after, now);
-    set_times(&mut after, times);
-    if !edits::update_check(tx, &after).await? {
-        return Err(name_taken(&after.name).into());
-    }
-    alerts.write(tx, target.owner, &after.id, now).await?;
-    let message = if before.name == after.name {
-        format!("Updated {}", after.name)
-    } else {
-        format!("Updated {}, now named {}", before.name, after.name)
-    };
-    let inverse = inverse::of_update(&before, &changes, &alerts, told);
-    Ok(Applied { check_id: Some(after.id), message, edited: vec![edited(&before)], inverse })
 }
 
 async fn pause(tx: &mut Tx, now: Millis, target: Target<'_>, until: Option<Millis>) -> Result<Applied, CheckError> {

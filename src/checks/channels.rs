@@ -21,6 +21,7 @@ use super::values::CheckName;
 use super::{CheckError, Refusal};
 use crate::clock::{Millis, SharedClock};
 use crate::db::{Db, DbError, Tx};
+use crate::fields::given;
 use crate::ids::{ChannelId, UserId};
 use crate::limits::{self, Charge, Policy, Standing};
 
@@ -101,13 +102,16 @@ pub struct ChannelSpec {
 #[serde(deny_unknown_fields)]
 pub struct ChannelChanges {
     /// A new name.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = CheckName)]
     pub name: Option<CheckName>,
     /// Another URL.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = String)]
     pub url: Option<String>,
     /// Another address.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = String)]
     pub address: Option<String>,
 }
 

@@ -17,7 +17,7 @@ use super::store::channels::{Channel, find_channel, list_channels};
 use super::store::deliveries::{DeliveryRow, list_of_channel, list_of_check};
 use super::store::find_check;
 use crate::clock::Millis;
-use crate::http::{AppState, JsonBody, Page, Paging, Problem, User};
+use crate::http::{AppState, JsonBody, Nothing, OptionalJson, Page, Paging, Problem, User};
 use crate::ids::{ChannelId, CheckId};
 
 /// The routes of channels.
@@ -69,11 +69,11 @@ struct NewChannel {
     secret: Option<String>,
 }
 
-/// All channels: there are few.
+/// A page of channels.
 #[derive(Debug, Serialize, ToSchema)]
 struct ChannelList {
     channels: Vec<ChannelView>,
-    /// Always null.
+    #[schema(required)]
     next: Option<String>,
 }
 
@@ -85,16 +85,20 @@ struct DeliveryView {
     event: Event,
     channel: ChannelName,
     /// Null for a test.
+    #[schema(required)]
     check_id: Option<CheckId>,
     /// `pending`, `sent` or `failed`.
     status: String,
     attempts: i64,
     created_at: Millis,
     /// When it was sent, or given up, or overtaken by something newer about its check.
+    #[schema(required)]
     finished_at: Option<Millis>,
     /// While it is pending.
+    #[schema(required)]
     next_attempt_at: Option<Millis>,
     /// Why the last attempt failed, or why there was none.
+    #[schema(required)]
     last_error: Option<String>,
 }
 
@@ -110,6 +114,7 @@ struct ChannelName {
 #[derive(Debug, Serialize, ToSchema)]
 struct DeliveryList {
     deliveries: Vec<DeliveryView>,
+    #[schema(required)]
     next: Option<String>,
 }
 
@@ -117,15 +122,19 @@ struct DeliveryList {
 #[derive(Debug, Serialize, ToSchema)]
 struct NotificationList {
     notifications: Vec<DeliveryView>,
+    #[schema(required)]
     next: Option<String>,
 }
 
 /// Own channels, oldest first.
-#[utoipa::path(get, path = "/api/channels", operation_id = "list_channels", tag = "channels", responses(
-    (status = 200, body = ChannelList), (status = 401, description = "Not signed in")))]
-async fn list(State(state): State<AppState>, User(owner): User) -> Result<Json<ChannelList>, Problem> {
-    let channels = list_channels(&state.db, &owner).await?;
-    Ok(Json(ChannelList { channels: channels.into_iter().map(ChannelView::from).collect(), next: None }))
+#[utoipa::path(get, path = "/api/channels", operation_id = "list_channels", tag = "channels", params(Paging), responses(
+    (status = 200, body = ChannelList)))]
+async fn list(State(state): State<AppState>, User(owner): User, paging: Paging) -> Result<Json<ChannelList>, Problem> {
+    // There are few, and this list is oldest first: what comes after the page before is picked here.
+    let (before, mut channels) = (paging.before()?, list_channels(&state.db, &owner).await?);
+    channels.retain(|channel| before.as_deref().is_none_or(|before| channel.id.as_str() > before));
+    let page = Page::cut(channels, paging.limit, |channel| channel.id.to_string());
+    Ok(Json(ChannelList { channels: page.rows.into_iter().map(ChannelView::from).collect(), next: page.next }))
 }
 
 /// Makes a channel. Every check that is there tells it, unless `checks` is `none`.
@@ -172,13 +181,14 @@ async fn delete(
 
 /// Sends a test message; how it went stands in the channel's deliveries.
 #[utoipa::path(post, path = "/api/channels/{id}/test", operation_id = "test_channel", tag = "channels",
-    params(("id" = String, Path)), responses((status = 202, body = DeliveryView),
+    params(("id" = String, Path)), request_body(content = Option<Nothing>), responses((status = 202, body = DeliveryView),
     (status = 404, description = "Unknown, or somebody else's"),
     (status = 429, description = "`quota_exceeded`: 5 in any 10 minutes")))]
 async fn test(
     State(state): State<AppState>,
     User(owner): User,
     ChannelPath(id): ChannelPath,
+    _: OptionalJson<Nothing>,
 ) -> Result<(StatusCode, Json<DeliveryView>), Problem> {
     let delivery = channels::test(&state.db, &state.clock, &owner, &id).await?;
     Ok((StatusCode::ACCEPTED, Json(delivery.into())))
@@ -194,7 +204,7 @@ async fn list_deliveries(
     paging: Paging,
 ) -> Result<Json<DeliveryList>, Problem> {
     find_channel(&state.db, &owner, &id).await?.ok_or_else(channels::not_found)?;
-    let rows = list_of_channel(&state.db, &owner, &id, paging.before.as_deref(), paging.limit + 1).await?;
+    let rows = list_of_channel(&state.db, &owner, &id, paging.before()?.as_deref(), paging.limit + 1).await?;
     let page = Page::cut(rows, paging.limit, |row| row.id.clone());
     Ok(Json(DeliveryList { deliveries: page.rows.into_iter().map(DeliveryView::from).collect(), next: page.next }))
 }
@@ -209,7 +219,7 @@ async fn list_notifications(
     paging: Paging,
 ) -> Result<Json<NotificationList>, Problem> {
     find_check(&state.db, &owner, &id).await?.ok_or_else(Refusal::not_found)?;
-    let rows = list_of_check(&state.db, &owner, &id, paging.before.as_deref(), paging.limit + 1).await?;
+    let rows = list_of_check(&state.db, &owner, &id, paging.before()?.as_deref(), paging.limit + 1).await?;
     let page = Page::cut(rows, paging.limit, |row| row.id.clone());
     let notifications = page.rows.into_iter().map(DeliveryView::from).collect();
     Ok(Json(NotificationList { notifications, next: page.next }))

@@ -1,7 +1,7 @@
 //! What an owner may set on a check: a new one, and changes to one.
 
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
@@ -9,6 +9,7 @@ use super::schedule::{Cron, Schedule, Timetable, Zone};
 use super::values::{CheckName, Description, Seconds, Tags};
 use super::{Check, Refusal};
 use crate::clock::Millis;
+use crate::fields::{self, given};
 
 /// The grace of a check that names none is its period, up to this.
 const MAX_DEFAULT_GRACE: i64 = 3_600;
@@ -140,7 +141,8 @@ impl Settings {
 #[serde(deny_unknown_fields)]
 pub struct CheckChanges {
     /// A new name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
+    #[schema(value_type = CheckName)]
     pub name: Option<CheckName>,
     /// A new period, in place of whatever schedule there is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -154,16 +156,19 @@ pub struct CheckChanges {
     #[schema(value_type = Option<String>)]
     pub timezone: Option<Zone>,
     /// A new grace.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
+    #[schema(value_type = Seconds)]
     pub grace_seconds: Option<Seconds>,
     /// A new longest run; null takes it away.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
     pub max_runtime_seconds: Option<Option<Seconds>>,
     /// New tags, in place of all old ones.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
+    #[schema(value_type = Tags)]
     pub tags: Option<Tags>,
     /// A new description.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
+    #[schema(value_type = Description)]
     pub description: Option<Description>,
 }
 
@@ -242,9 +247,18 @@ impl CheckChanges {
     }
 }
 
-/// A field that is there is `Some`, null too.
-fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
-    T::deserialize(deserializer).map(Some)
+/// Reads changes.
+///
+/// # Errors
+/// As [`from_object`]; also for null in place of a schedule, unless another one comes with it.
+pub fn changes_from(object: Map<String, Value>) -> Result<CheckChanges, Refusal> {
+    let parts = ["period_seconds", "cron", "timezone"];
+    let null = parts.into_iter().find(|part| object.get(*part).is_some_and(Value::is_null));
+    let changes: CheckChanges = from_object(object)?;
+    match null.filter(|_| !changes.names_schedule()) {
+        Some(part) => Err(Refusal::invalid(part, "A check keeps its schedule unless another one is named.")),
+        None => Ok(changes),
+    }
 }
 
 /// Reads a JSON object into `T`, for arguments and for bodies whose other members were taken out before.
@@ -252,79 +266,8 @@ fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> R
 /// # Errors
 /// `unknown_field` or `invalid_field`, naming the field.
 pub fn from_object<T: DeserializeOwned>(object: Map<String, Value>) -> Result<T, Refusal> {
-    serde_path_to_error::deserialize(Value::Object(object)).map_err(|error| {
-        let path = error.path().to_string();
-        let message = error.into_inner().to_string();
-        let quoted = |prefix: &str| message.strip_prefix(prefix)?.split('`').next();
-        if let Some(field) = quoted("unknown field `") {
-            Refusal::unknown(field)
-        } else if let Some(field) = quoted("missing field `") {
-            Refusal::invalid(field, format!("The field {field:?} is missing."))
-        } else {
-            Refusal::invalid(&path, format!("The field {path:?}: {message}."))
-        }
-    })
+    Ok(fields::read(Value::Object(object))?)
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    const NOW: Millis = Millis(1_790_000_000_000);
-
-    fn read<T: DeserializeOwned>(value: Value) -> Result<T, Refusal> {
-        let Value::Object(object) = value else { panic!("not an object") };
-        from_object(object)
-    }
-
-    #[test]
-    fn a_field_at_fault_is_named() {
-        let refused = |value: Value| read::<CheckSpec>(value).unwrap_err();
-        let unknown = refused(json!({"name": "a", "period_seconds": 300, "interval": 5}));
-        assert_eq!((unknown.code.as_str(), unknown.field.as_deref()), ("unknown_field", Some("interval")));
-        let missing = refused(json!({"period_seconds": 300}));
-        assert_eq!((missing.code.as_str(), missing.field.as_deref()), ("invalid_field", Some("name")));
-        let short = refused(json!({"name": "a", "period_seconds": 5}));
-        assert_eq!(short.field.as_deref(), Some("period_seconds"));
-        assert_eq!(short.message, "The field \"period_seconds\": from 60 to 31536000 seconds (365 days); this is 5.");
-        assert_eq!(refused(json!({"name": "a", "period_seconds": "300"})).field.as_deref(), Some("period_seconds"));
-        assert_eq!(refused(json!({"name": "\u{202e}", "period_seconds": 300})).field.as_deref(), Some("name"));
-    }
-
-    #[test]
-    fn a_check_has_one_schedule() {
-        let settled = |value: Value| read::<CheckSpec>(value).and_then(|spec| spec.settle(NOW));
-        let field = |value: Value| settled(value).unwrap_err().field.unwrap();
-        assert_eq!(field(json!({"name": "a"})), "period_seconds");
-        assert_eq!(field(json!({"name": "a", "period_seconds": 300, "cron": "@daily"})), "cron");
-        assert_eq!(field(json!({"name": "a", "period_seconds": 300, "timezone": "UTC"})), "timezone");
-        assert_eq!(field(json!({"name": "a", "cron": "0 9 * * 8"})), "cron");
-        assert_eq!(field(json!({"name": "a", "cron": "0 0 9 * * *"})), "cron", "six fields");
-        assert_eq!(field(json!({"name": "a", "cron": "0 0 30 2 *"})), "cron", "never runs");
-        assert_eq!(field(json!({"name": "a", "cron": "@daily", "timezone": "Europe/Atlantis"})), "timezone");
-        let utc = settled(json!({"name": "a", "cron": " 0  9 * * 1-5 "})).unwrap();
-        assert_eq!(
-            (utc.schedule().unwrap().cron(), utc.schedule().unwrap().zone()),
-            (Some("0 9 * * 1-5"), Some("UTC"))
-        );
-        assert_eq!(utc.grace_seconds.get(), 3_600);
-        assert_eq!(settled(json!({"name": "a", "cron": "*/10 * * * *"})).unwrap().grace_seconds.get(), 600);
-        // What is stored with an action is read back as it was.
-        assert_eq!(serde_json::from_value::<Settings>(serde_json::to_value(&utc).unwrap()).unwrap(), utc);
-    }
-
-    #[test]
-    fn left_out_null_and_a_number_are_three_wishes() {
-        let max_runtime = |value: Value| read::<CheckChanges>(value).unwrap().max_runtime_seconds;
-        assert_eq!(max_runtime(json!({})), None);
-        assert_eq!(max_runtime(json!({"max_runtime_seconds": null})), Some(None));
-        assert_eq!(max_runtime(json!({"max_runtime_seconds": 90})), Some(Some(Seconds::try_from(90).unwrap())));
-        for value in [json!({}), json!({"max_runtime_seconds": null}), json!({"name": "b", "max_runtime_seconds": 90})]
-        {
-            let changes: CheckChanges = read(value.clone()).unwrap();
-            assert_eq!(serde_json::to_value(changes).unwrap(), value);
-        }
-    }
-}
+mod tests;

@@ -11,7 +11,7 @@ use utoipa_axum::routes;
 use super::Refusal;
 use super::alerts::AlertChanges;
 use super::apply::Effect;
-use super::config::{CheckChanges, CheckSpec, from_object};
+use super::config::{CheckSpec, changes_from, from_object};
 use super::http::{change, view};
 use super::upsert::{Wanted, upsert};
 use super::view::CheckView;
@@ -48,10 +48,11 @@ async fn create(
     JsonBody(mut fields): JsonBody<Map<String, Value>>,
 ) -> Result<(StatusCode, Json<CheckView>), Problem> {
     let by_name = is_by_name(fields.shift_remove("unique"))?;
-    let alerts = AlertChanges::take_from(&mut fields)?;
+    let take = if by_name { AlertChanges::take_from } else { AlertChanges::take_new };
+    let alerts = take(&mut fields)?;
     let now = state.clock.now();
     let (applied, is_new) = if by_name {
-        let changes: CheckChanges = from_object(fields.clone())?;
+        let changes = changes_from(fields.clone())?;
         let name = changes.name.as_ref().ok_or_else(|| Refusal::invalid("name", "The field \"name\" is missing."))?;
         let settings = from_object(fields).and_then(|spec: CheckSpec| spec.settle(now));
         let wanted = Wanted { name: name.to_string(), settings, changes: changes.clone(), alerts };
@@ -61,7 +62,7 @@ async fn create(
         upserting.await?
     } else {
         let spec: CheckSpec = from_object(fields)?;
-        let effect = Effect::CreateCheck { settings: spec.settle(now)?, alerts };
+        let effect = Effect::CreateCheck { settings: spec.settle(now)?, alerts, shown: None };
         (change(&state, &owner, effect).await?, true)
     };
     let id = applied.check_id.ok_or_else(Refusal::not_found)?;

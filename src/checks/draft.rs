@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 
 use super::alerts::AlertChanges;
 use super::apply::check_until;
-use super::config::{CheckChanges, CheckSpec, from_object};
-use super::effect::{Effect, Pinned};
+use super::config::{CheckChanges, CheckSpec, changes_from, from_object};
+use super::effect::{Effect, Pinned, Shown};
 use super::floor::{check_floor, limit_reached, name_taken};
 use super::preview::{self, Alerts};
 use super::read::{OneCheck, find_account, resolve};
@@ -80,7 +80,8 @@ struct ManyChecksUntil {
 
 async fn create(db: &Db, now: Millis, owner: &UserId, mut arguments: Map<String, Value>) -> Result<Draft, CheckError> {
     let channels = list_channels(db, owner).await?;
-    let changes = take_alerts(&mut arguments, &channels)?;
+    resolve_channels(&mut arguments, &channels);
+    let changes = AlertChanges::take_new(&mut arguments)?;
     let spec: CheckSpec = from_object(arguments)?;
     let settings = spec.settle(now)?;
     let account = find_account(db, owner).await?;
@@ -92,7 +93,9 @@ async fn create(db: &Db, now: Millis, owner: &UserId, mut arguments: Map<String,
     let all = Alerts { channels: channels.clone(), all: true, after_failures: 1, reminder_seconds: None };
     let alerts = all.changed(&changes, &channels)?;
     let preview = preview::create(&settings, &settings.schedule()?, &alerts, &account, now);
-    Ok(on_none(ProposalKind::CreateCheck.as_str(), Effect::CreateCheck { settings, alerts: changes }, preview))
+    let shown = changes.channels.as_ref().map(|_| Shown { told: Vec::new(), to_tell: alerts.named() });
+    let effect = Effect::CreateCheck { settings, alerts: changes, shown };
+    Ok(on_none(ProposalKind::CreateCheck.as_str(), effect, preview))
 }
 
 async fn update(db: &Db, now: Millis, owner: &UserId, arguments: Map<String, Value>) -> Result<Draft, CheckError> {
@@ -117,8 +120,9 @@ pub(super) async fn read_changes(
     let named = arguments.shift_remove("check").map(|check| Map::from_iter([("check".to_owned(), check)]));
     let OneCheck { check } = from_object(named.unwrap_or_default())?;
     let channels = list_channels(db, owner).await?;
-    let alerts = take_alerts(&mut arguments, &channels)?;
-    let changes = from_object(arguments)?;
+    resolve_channels(&mut arguments, &channels);
+    let alerts = AlertChanges::take_from(&mut arguments)?;
+    let changes = changes_from(arguments)?;
     Ok(Asked { before: resolve(db, owner, &check).await?, channels, changes, alerts })
 }
 
@@ -144,24 +148,21 @@ pub(super) async fn change(
     if changes.name.is_some() {
         refuse_taken_name(db, &before.account_id, &after.name).await?;
     }
-    let present = Alerts {
-        channels: among(channels, &told),
-        all: false,
-        after_failures: before.alert_after_failures,
-        reminder_seconds: before.reminder_seconds,
-    };
+    let present = Alerts::of(&before, channels, &told);
     let to_be = present.changed(&alerts, channels)?;
     let preview = preview::update(&before, &after, [&present, &to_be], now);
+    let shown = alerts.channels.as_ref().map(|_| Shown { told, to_tell: to_be.named() });
     Ok(on_one(ProposalKind::UpdateCheck, before, preview, |check, config_version| Effect::UpdateCheck {
         check,
         config_version,
         changes,
         alerts,
+        shown,
     }))
 }
 
-/// The members about alerts, with channels that may be called by their names.
-fn take_alerts(arguments: &mut Map<String, Value>, channels: &[Channel]) -> Result<AlertChanges, Refusal> {
+/// Channels may be called by their names; puts their ids there.
+fn resolve_channels(arguments: &mut Map<String, Value>, channels: &[Channel]) {
     if let Some(Value::Array(named)) = arguments.get_mut("channels") {
         for value in named {
             let by_name = channels.iter().find(|channel| value.as_str() == Some(channel.name.as_str()));
@@ -170,7 +171,6 @@ fn take_alerts(arguments: &mut Map<String, Value>, channels: &[Channel]) -> Resu
             }
         }
     }
-    AlertChanges::take_from(arguments)
 }
 
 /// Those of `channels` that are named.

@@ -2,10 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Refusal;
 use super::alerts::AlertChanges;
 use super::config::{CheckChanges, Settings};
+use super::notice::Named;
+use super::store::channels::Channel;
 use crate::clock::Millis;
-use crate::ids::CheckId;
+use crate::ids::{ChannelId, CheckId};
 
 /// Exactly what will be done. Stored with a proposal and never changed after.
 ///
@@ -21,6 +24,9 @@ pub enum Effect {
         /// Who is told of it, and when.
         #[serde(default, skip_serializing_if = "AlertChanges::is_empty")]
         alerts: AlertChanges,
+        /// The channels among that, if a card showed them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        shown: Option<Shown>,
     },
     /// Changes some of a check's settings.
     UpdateCheck {
@@ -33,6 +39,9 @@ pub enum Effect {
         /// What changes in who is told of it, and when.
         #[serde(default, skip_serializing_if = "AlertChanges::is_empty")]
         alerts: AlertChanges,
+        /// The channels among that, if a card showed them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        shown: Option<Shown>,
     },
     /// Pauses a check.
     PauseCheck {
@@ -76,6 +85,48 @@ pub enum Effect {
         /// In which version.
         config_version: Option<i64>,
     },
+}
+
+/// The channels of a change as its card showed them. A channel that comes or goes moves no check's version, so a change
+/// of channels is pinned to this as well.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shown {
+    /// Those that the check told.
+    pub told: Vec<ChannelId>,
+    /// Those that it is to tell, by the names that they had.
+    pub to_tell: Vec<Named>,
+}
+
+impl Shown {
+    /// Refuses what is not as it was shown any more: `name` tells `told` now, of `channels` that there are.
+    ///
+    /// # Errors
+    /// `channel_not_found` naming the channel, or `check_changed`.
+    pub fn check(&self, name: &str, told: &[ChannelId], channels: &[Channel]) -> Result<(), Refusal> {
+        self.check_that_all_are_there(channels)?;
+        if self.told == told {
+            return Ok(());
+        }
+        let names: Vec<&str> = channels.iter().filter(|it| told.contains(&it.id)).map(|it| it.name.as_str()).collect();
+        let names = if names.is_empty() { "nobody".to_owned() } else { names.join(", ") };
+        let message =
+            format!("Other channels than were shown are told of {name} in the meantime: {names}. Look at it again.");
+        Err(Refusal::new("check_changed", message))
+    }
+
+    /// Refuses to tell what is gone.
+    ///
+    /// # Errors
+    /// `channel_not_found` naming the channel.
+    pub fn check_that_all_are_there(&self, channels: &[Channel]) -> Result<(), Refusal> {
+        match self.to_tell.iter().find(|wanted| !channels.iter().any(|channel| channel.id == wanted.id)) {
+            Some(Named { name, .. }) => {
+                let message = format!("The channel {name} is not there any more. Look at it again.");
+                Err(Refusal::new("channel_not_found", message))
+            }
+            None => Ok(()),
+        }
+    }
 }
 
 /// A check of a pinned list.

@@ -127,8 +127,10 @@ pub struct PingView {
     /// Whether it counted: false while the check was paused.
     pub accepted: bool,
     /// As the job reported it.
+    #[schema(required)]
     pub exit_status: Option<i64>,
     /// Whole seconds since the start that it ended.
+    #[schema(required)]
     pub duration_seconds: Option<i64>,
     /// The sender's address.
     pub remote: String,

@@ -1,8 +1,7 @@
 //! Checks over HTTP: the same checks without the assistant, changed through the same `apply`.
 
 use axum::Json;
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{FromRequestParts, Path, Query, State};
+use axum::extract::{FromRequestParts, Path, State};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use serde::{Deserialize, Serialize};
@@ -13,14 +12,14 @@ use utoipa_axum::routes;
 
 use super::alerts::AlertChanges;
 use super::apply::{Applied, Effect, apply};
-use super::config::{CheckChanges, from_object};
+use super::config::{CheckChanges, changes_from};
 use super::history::{FlipView, PingView};
 use super::store::{self, Listing, channels, flips, pings};
 use super::values::Tag;
 use super::view::CheckView;
 use super::{Check, CheckError, Refusal};
 use crate::clock::{Millis, SharedClock};
-use crate::http::{AppState, JsonBody, OptionalJson, Page, Paging, Problem, User};
+use crate::http::{AppState, JsonBody, Listed, Nothing, OptionalJson, Page, Paging, Problem, User};
 use crate::ids::{CheckId, UserId};
 
 /// The routes of checks.
@@ -52,6 +51,7 @@ impl<S: Send + Sync> FromRequestParts<S> for CheckPath {
 #[derive(Debug, Serialize, ToSchema)]
 struct CheckList {
     checks: Vec<CheckView>,
+    #[schema(required)]
     next: Option<String>,
 }
 
@@ -59,6 +59,7 @@ struct CheckList {
 #[derive(Debug, Serialize, ToSchema)]
 struct FlipList {
     flips: Vec<FlipView>,
+    #[schema(required)]
     next: Option<String>,
 }
 
@@ -66,11 +67,13 @@ struct FlipList {
 #[derive(Debug, Serialize, ToSchema)]
 struct PingList {
     pings: Vec<PingView>,
+    #[schema(required)]
     next: Option<String>,
 }
 
 /// Which checks.
 #[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct Which {
     /// Only those with this tag.
@@ -102,16 +105,14 @@ struct Pause {
 
 /// Own checks, newest first.
 #[utoipa::path(get, path = "/api/checks", operation_id = "list_checks",
-    tag = "checks", params(Which, Paging), responses(
-    (status = 200, body = CheckList), (status = 401, description = "Not signed in")))]
+    tag = "checks", params(Which, Paging), responses((status = 200, body = CheckList)))]
 async fn list(
     State(state): State<AppState>,
     User(owner): User,
-    paging: Paging,
-    which: Result<Query<Which>, QueryRejection>,
+    Listed(Which { tag }, paging): Listed<Which>,
 ) -> Result<Json<CheckList>, Problem> {
-    let Query(Which { tag }) = which.map_err(|error| Problem::invalid_field("tag", error.body_text()))?;
-    let listing = Listing { tag: tag.as_ref(), before: paging.before.as_deref(), limit: paging.limit + 1 };
+    let before = paging.before()?;
+    let listing = Listing { tag: tag.as_ref(), before: before.as_deref(), limit: paging.limit + 1 };
     let checks = store::list_checks(&state.db, &owner, &listing).await?;
     let page = Page::cut(checks, paging.limit, |check| check.id.to_string());
     let now = state.clock.now();
@@ -156,8 +157,9 @@ async fn update(
         }
     };
     let alerts = AlertChanges::take_from(&mut fields)?;
-    let changes: CheckChanges = from_object(fields)?;
-    change(&state, &owner, Effect::UpdateCheck { check: id.clone(), config_version, changes, alerts }).await?;
+    let changes = changes_from(fields)?;
+    let update = Effect::UpdateCheck { check: id.clone(), config_version, changes, alerts, shown: None };
+    change(&state, &owner, update).await?;
     view(&state, &owner, &id).await
 }
 
@@ -190,12 +192,13 @@ async fn pause(
 }
 
 /// Ends a check's pause; one that is not paused stays as it is.
-#[utoipa::path(post, path = "/api/checks/{id}/resume", tag = "checks", params(("id" = String, Path)), responses(
-    (status = 200, body = CheckView), (status = 404, description = "Unknown, or somebody else's")))]
+#[utoipa::path(post, path = "/api/checks/{id}/resume", tag = "checks", params(("id" = String, Path)),
+    request_body(content = Option<Nothing>), responses((status = 200, body = CheckView), (status = 404, description = "Unknown, or somebody else's")))]
 async fn resume(
     State(state): State<AppState>,
     User(owner): User,
     CheckPath(id): CheckPath,
+    _: OptionalJson<Nothing>,
 ) -> Result<Json<CheckView>, Problem> {
     change(&state, &owner, Effect::ResumeCheck { check: id.clone(), config_version: None }).await?;
     view(&state, &owner, &id).await
@@ -223,7 +226,7 @@ async fn list_flips(
     paging: Paging,
 ) -> Result<Json<FlipList>, Problem> {
     find(&state, &owner, &id).await?;
-    let rows = flips::list_flips(&state.db, &owner, &id, paging.before.as_deref(), paging.limit + 1).await?;
+    let rows = flips::list_flips(&state.db, &owner, &id, paging.before()?.as_deref(), paging.limit + 1).await?;
     let page = Page::cut(rows, paging.limit, |row| row.id.clone());
     Ok(Json(FlipList { flips: page.rows.into_iter().map(FlipView::from).collect(), next: page.next }))
 }
@@ -238,7 +241,7 @@ async fn list_pings(
     paging: Paging,
 ) -> Result<Json<PingList>, Problem> {
     find(&state, &owner, &id).await?;
-    let rows = pings::list_pings(&state.db, &owner, &id, paging.before.as_deref(), paging.limit + 1).await?;
+    let rows = pings::list_pings(&state.db, &owner, &id, paging.before()?.as_deref(), paging.limit + 1).await?;
     let page = Page::cut(rows, paging.limit, |row| row.id.clone());
     Ok(Json(PingList { pings: page.rows.into_iter().map(PingView::from).collect(), next: page.next }))
 }

@@ -31,6 +31,7 @@ pub(super) fn of_update(
         config_version: Some(left(before)),
         changes: changes_back(before, changes).ok()?,
         alerts: alerts.back_to(before, told).ok()?,
+        shown: None,
     })
 }
 

@@ -49,6 +49,7 @@ use utoipa::ToSchema;
 
 use self::schedule::Schedule;
 use crate::clock::Millis;
+use crate::fields::Misfit;
 use crate::ids::{CheckId, UserId};
 use crate::limits::Tier;
 
@@ -203,6 +204,12 @@ impl Refusal {
     /// `check_not_found`: missing, or somebody else's.
     pub fn not_found() -> Self {
         Self::new("check_not_found", "There is no such check.")
+    }
+}
+
+impl From<Misfit> for Refusal {
+    fn from(Misfit { field, is_unknown, message }: Misfit) -> Self {
+        if is_unknown { Self::unknown(&field) } else { Self::invalid(&field, message) }
     }
 }
 

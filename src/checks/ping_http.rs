@@ -12,6 +12,9 @@ use axum::{Extension, Json};
 use http_body_util::BodyExt;
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
+use utoipa::openapi::content::Content;
+use utoipa::openapi::request_body::RequestBodyBuilder;
+use utoipa::openapi::schema::{Object, Type};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -33,6 +36,12 @@ pub fn routes() -> OpenApiRouter<AppState> {
     let mut router = OpenApiRouter::new().routes(routes!(ping)).routes(routes!(ping_with_tail));
     // Three methods share a handler, and in a description of the API no two operations may share a name.
     for item in router.get_openapi_mut().paths.paths.values_mut() {
+        if let Some(post) = &mut item.post {
+            let text = Content::new(Some(Object::with_type(Type::String)));
+            let what = "Whatever the job has to say: the first 10,000 bytes are kept, of any type.";
+            let body = RequestBodyBuilder::new().description(Some(what)).content("*/*", text).build();
+            post.request_body = Some(body.into());
+        }
         for (method, operation) in [("head", &mut item.head), ("post", &mut item.post)] {
             if let Some(id) = operation.as_mut().and_then(|operation| operation.operation_id.as_mut()) {
                 *id = format!("{id}_{method}");
@@ -58,9 +67,10 @@ enum Ignored {
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 struct Run {
     /// A uuid that pairs a start with its end.
-    #[param(format = "uuid")]
+    #[param(required = false, value_type = String, format = "uuid")]
     rid: Option<String>,
 }
 

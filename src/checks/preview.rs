@@ -11,6 +11,7 @@ use utoipa::ToSchema;
 pub use self::alerts::Alerts;
 pub(super) use self::ends::{delete, rotate};
 pub(super) use self::pauses::{pause, pause_all, resume, resume_all};
+pub(super) use self::phrases::in_short;
 use self::phrases::{checks_used, last_ping_words, next_runs, quoted, schedule_words, state_words, unless_empty};
 use super::config::Settings;
 use super::schedule::Schedule;
@@ -43,8 +44,10 @@ pub struct Change {
     /// The field in words.
     pub field: String,
     /// What it is; null if it is not set or there is no check yet.
+    #[schema(required)]
     pub before: Option<String>,
     /// What it will be.
+    #[schema(required)]
     pub after: Option<String>,
 }
 
@@ -87,8 +90,8 @@ pub(super) fn create(
     }
 }
 
-/// `alerts` are those before and after.
-pub(super) fn update(before: &Check, after: &Check, alerts: [&Alerts; 2], now: Millis) -> Preview {
+/// What an edit sets otherwise. `alerts` are those before and after.
+pub(super) fn changed(before: &Check, after: &Check, alerts: [&Alerts; 2]) -> Vec<Change> {
     let [told, to_be_told] = alerts;
     let fields = [
         ("name", Some(before.name.clone()), Some(after.name.clone())),
@@ -100,6 +103,13 @@ pub(super) fn update(before: &Check, after: &Check, alerts: [&Alerts; 2], now: M
     ];
     let changed = fields.into_iter().filter(|(_, before, after)| before != after);
     let changed = changed.map(|(field, before, after)| Change::new(field, before, after));
+    changed.chain(told.changed_lines(to_be_told)).collect()
+}
+
+/// `alerts` are those before and after.
+pub(super) fn update(before: &Check, after: &Check, alerts: [&Alerts; 2], now: Millis) -> Preview {
+    let [told, to_be_told] = alerts;
+    let mut changes = changed(before, after, alerts);
     let runs = (before.schedule != after.schedule).then(|| {
         Change::new(
             "next runs",
@@ -107,6 +117,10 @@ pub(super) fn update(before: &Check, after: &Check, alerts: [&Alerts; 2], now: M
             next_runs(&after.schedule, after.tier, now),
         )
     });
+    if let Some(runs) = runs.filter(|runs| runs.before != runs.after) {
+        let at = changes.iter().position(|line| line.field == "schedule").map_or(changes.len(), |at| at + 1);
+        changes.insert(at, runs);
+    }
     let moves_times = before.schedule != after.schedule
         || before.grace_seconds != after.grace_seconds
         || before.max_runtime_seconds != after.max_runtime_seconds;
@@ -122,10 +136,7 @@ pub(super) fn update(before: &Check, after: &Check, alerts: [&Alerts; 2], now: M
     Preview {
         title: format!("Change {}", before.name),
         summary,
-        changes: changed
-            .chain(runs.filter(|runs| runs.before != runs.after))
-            .chain(told.changed_lines(to_be_told))
-            .collect(),
+        changes,
         warnings,
         destructive: ProposalKind::UpdateCheck.is_destructive(),
     }

@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use super::config::from_object;
 use super::floor::floor_seconds;
 use super::status::derive;
+use super::store::channels::{Channel, list_channels};
 use super::store::{self, Account, Listing};
 use super::tools::ReadKind;
 use super::values::{CheckName, Tag};
@@ -41,11 +42,14 @@ pub enum StateFilter {
     Paused,
     /// A run is going on.
     Started,
+    /// Pings of it came too soon and were refused.
+    Rejected,
 }
 
 impl StateFilter {
     /// All of them.
-    pub const ALL: [Self; 6] = [Self::New, Self::Up, Self::Down, Self::Late, Self::Paused, Self::Started];
+    pub const ALL: [Self; 7] =
+        [Self::New, Self::Up, Self::Down, Self::Late, Self::Paused, Self::Started, Self::Rejected];
 
     /// The word for it.
     pub fn as_str(self) -> &'static str {
@@ -56,6 +60,7 @@ impl StateFilter {
             Self::Late => "late",
             Self::Paused => "paused",
             Self::Started => "started",
+            Self::Rejected => "rejected",
         }
     }
 
@@ -68,6 +73,7 @@ impl StateFilter {
             Self::Late => derived.late,
             Self::Paused => derived.paused,
             Self::Started => derived.started,
+            Self::Rejected => check.rejected_count > 0,
         }
     }
 }
@@ -128,7 +134,7 @@ pub async fn read(
         ReadKind::PreviewSchedule => foresee::schedule(db, now, owner, from_object(arguments)?).await,
         ReadKind::GetAccount => {
             let Nothing {} = from_object(arguments)?;
-            Ok(account(&find_account(db, owner).await?))
+            Ok(account(&find_account(db, owner).await?, list_channels(db, owner).await?))
         }
     }
 }
@@ -147,10 +153,14 @@ async fn list(db: &Db, now: Millis, owner: &UserId, which: Which) -> Result<Foun
     Ok(Found::own(result))
 }
 
-fn account(account: &Account) -> Found {
+fn account(account: &Account, channels: Vec<Channel>) -> Found {
     let Account { name, tier, check_count } = account;
     let checks = json!({"used": check_count, "limit": tier.max_checks()});
-    let result = json!({"name": name, "tier": tier, "checks": checks, "floor_seconds": floor_seconds(*tier)});
+    // Where a channel leads to is a secret: a chat's URL is the right to write there.
+    let channel = |channel: Channel| json!({"name": channel.name, "kind": channel.kind});
+    let channels: Vec<Value> = channels.into_iter().map(channel).collect();
+    let result = json!({"name": name, "tier": tier, "checks": checks, "floor_seconds": floor_seconds(*tier),
+        "channels": channels});
     Found::own(result)
 }
 

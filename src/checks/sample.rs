@@ -52,7 +52,8 @@ pub async fn create_samples(db: &Db, now: Millis, owner: &UserId) -> Result<(), 
 /// Makes a check at `at` and returns its ping key.
 async fn create(db: &Db, owner: &UserId, settings: Settings, at: Millis) -> Result<String, CheckError> {
     let name = settings.name.to_string();
-    let (whose, effect) = (owner.clone(), Effect::CreateCheck { settings, alerts: AlertChanges::default() });
+    let (whose, effect) =
+        (owner.clone(), Effect::CreateCheck { settings, alerts: AlertChanges::default(), shown: None });
     db.write::<_, CheckError, _>(move |tx| Box::pin(async move { apply(tx, at, &whose, &effect).await })).await?;
     let check = store::find_by_name(db, owner, &name).await?.ok_or_else(Refusal::not_found)?;
     Ok(check.ping_key)

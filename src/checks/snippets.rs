@@ -5,6 +5,9 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::Check;
+use super::floor::floor_seconds;
+use super::schedule::{Schedule, Timetable};
+use super::words::every;
 
 /// A piece of text to copy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
@@ -17,16 +20,56 @@ pub struct Snippet {
     pub text: String,
 }
 
+/// Spans that a crontab can name, in seconds, shortest first.
+const STEPS: [(i64, &str); 20] = [
+    (60, "* * * * *"),
+    (2 * 60, "*/2 * * * *"),
+    (3 * 60, "*/3 * * * *"),
+    (4 * 60, "*/4 * * * *"),
+    (5 * 60, "*/5 * * * *"),
+    (6 * 60, "*/6 * * * *"),
+    (10 * 60, "*/10 * * * *"),
+    (12 * 60, "*/12 * * * *"),
+    (15 * 60, "*/15 * * * *"),
+    (20 * 60, "*/20 * * * *"),
+    (30 * 60, "*/30 * * * *"),
+    (3_600, "0 * * * *"),
+    (2 * 3_600, "0 */2 * * *"),
+    (3 * 3_600, "0 */3 * * *"),
+    (4 * 3_600, "0 */4 * * *"),
+    (6 * 3_600, "0 */6 * * *"),
+    (8 * 3_600, "0 */8 * * *"),
+    (12 * 3_600, "0 */12 * * *"),
+    (86_400, "0 0 * * *"),
+    (7 * 86_400, "0 0 * * 0"),
+];
+
+/// The times of a check as a crontab has them.
+fn crontab(check: &Check) -> String {
+    let period = match &check.schedule {
+        Schedule::At(Timetable { cron, zone }) => {
+            let (cron, zone) = (cron.as_str(), zone.as_str());
+            return format!(
+                "# Debian's cron ignores CRON_TZ: there, write the times as they are in the machine's own zone\n\
+                 CRON_TZ={zone}\n{cron}"
+            );
+        }
+        Schedule::Every(period) => (*period).max(floor_seconds(check.tier)),
+    };
+    let (step, times) = STEPS.into_iter().rfind(|(step, _)| *step <= period).unwrap_or(STEPS[0]);
+    let note = if step == period {
+        String::new()
+    } else {
+        format!("# a crontab cannot say {}: this is the next shorter one that it can\n", every(period))
+    };
+    format!("{note}{times}")
+}
+
 /// The snippets of a check whose jobs ping `ping_url`.
 pub fn snippets(check: &Check, ping_url: &str) -> Vec<Snippet> {
     // curl obeys Retry-After beyond -m, so the whole of it is bounded too.
     let curl = "curl -fsS -m 10 --retry 3 --retry-max-time 30 -o /dev/null";
-    let schedule = check.schedule.cron().unwrap_or("* * * * *");
-    let zone = check.schedule.zone().map(|zone| format!("CRON_TZ={zone}\n")).unwrap_or_default();
-    let crontab = match check.schedule.timetable() {
-        Some(_) => format!("{zone}{schedule}"),
-        None => "# choose the times yourself: this check only expects a ping so often\n0 * * * *".to_owned(),
-    };
+    let crontab = crontab(check);
     vec![
         Snippet {
             name: "curl",
@@ -43,7 +86,9 @@ pub fn snippets(check: &Check, ping_url: &str) -> Vec<Snippet> {
             title: "In the [Service] section of the job's unit",
             text: format!(
                 "ExecStartPre=-/usr/bin/{curl} {ping_url}/start\n\
-                 ExecStopPost=-/bin/sh -c '{curl} {ping_url}/$${{EXIT_STATUS:-255}}'"
+                 # EXIT_STATUS is the name of a signal if the job was killed, by the kernel or a timeout say\n\
+                 ExecStopPost=-/bin/sh -c 'case \"$$EXIT_STATUS\" in \"\"|*[!0-9]*) EXIT_STATUS=fail;; esac; \
+                 {curl} {ping_url}/$$EXIT_STATUS'"
             ),
         },
         Snippet {
@@ -56,19 +101,22 @@ import urllib.request
 
 
 def ping(tail="", body=b"", tries=3):
-    """Tells the check; waits as it is told to, 30 seconds at most, and never raises."""
-    url = "{ping_url}" + tail
-    for attempt in range(tries):
+    """Tells the check. Waits as it is told to, for about 30 seconds in all, and never raises."""
+    deadline = time.monotonic() + 30
+    for attempt in range(1, tries + 1):
+        wait = 2**attempt
         try:
-            urllib.request.urlopen(url, data=body[:10_000], timeout=10).close()
+            left = min(10, deadline - time.monotonic())
+            urllib.request.urlopen("{ping_url}" + tail, data=body[:10_000], timeout=left).close()
             return
         except urllib.error.HTTPError as refusal:
             if refusal.code not in (429, 502, 503, 504):
                 return
-            wait = int(refusal.headers.get("Retry-After") or 2**attempt)
-        except OSError:
-            wait = 2**attempt
-        if wait > 30:
+            told = refusal.headers.get("Retry-After", "")
+            wait = float(told) if told.isdecimal() else wait  # it may also be a date
+        except Exception:
+            pass  # whatever it is, the job is not to fail for it
+        if attempt == tries or time.monotonic() + wait >= deadline:
             return
         time.sleep(wait)
 

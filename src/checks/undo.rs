@@ -1,10 +1,13 @@
 //! Drafts of what takes an executed change back, while the checks are still as it left them.
 
+use super::alerts::AlertChanges;
+use super::config::CheckChanges;
 use super::draft::{Draft, all_paused, change, deleted, nothing_to_change, on_none, paused, resumed};
 use super::effect::{Effect, Pause, Pinned, Resumed};
 use super::status::is_paused;
 use super::store::channels::list_channels;
 use super::store::find_check;
+use super::words::count;
 use super::{Check, CheckError, Refusal, preview};
 use crate::clock::Millis;
 use crate::db::Db;
@@ -19,9 +22,9 @@ const RESUME_CHECKS: &str = "resume_checks";
 /// As [`draft`](super::draft::draft): above all `check_changed` for a check that was edited since.
 pub async fn draft_inverse(db: &Db, now: Millis, owner: &UserId, inverse: Effect) -> Result<Draft, CheckError> {
     match inverse {
-        Effect::UpdateCheck { check, config_version, changes, alerts } => {
+        Effect::UpdateCheck { check, config_version, changes, alerts, .. } => {
             let check = as_left(db, owner, &check, config_version).await?;
-            change(db, now, check, &list_channels(db, owner).await?, changes, alerts).await
+            changed_back(db, now, owner, check, changes, alerts).await
         }
         Effect::PauseCheck { check, config_version, until } => {
             let check = as_left(db, owner, &check, config_version).await?;
@@ -48,6 +51,32 @@ pub async fn draft_inverse(db: &Db, now: Millis, owner: &UserId, inverse: Effect
         Effect::CreateCheck { .. } | Effect::RotatePingKey { .. } => {
             Err(nothing_to_change("That cannot be undone.").into())
         }
+    }
+}
+
+/// A channel that is gone cannot be told again: the rest goes back, and the card says so.
+async fn changed_back(
+    db: &Db,
+    now: Millis,
+    owner: &UserId,
+    check: Check,
+    changes: CheckChanges,
+    mut alerts: AlertChanges,
+) -> Result<Draft, CheckError> {
+    let (name, channels) = (check.name.clone(), list_channels(db, owner).await?);
+    let gone = alerts.channels.as_mut().map_or(0, |wanted| wanted.keep(|id| channels.iter().any(|it| it.id == *id)));
+    let draft = change(db, now, check, &channels, changes, alerts).await;
+    match draft {
+        Ok(mut draft) if gone > 0 => {
+            let gone = count(i64::try_from(gone).unwrap_or(i64::MAX), "channel");
+            draft.preview.warnings.push(format!("{gone} that {name} told before cannot be told again: deleted since."));
+            Ok(draft)
+        }
+        Err(CheckError::Refused(refusal)) if gone > 0 && refusal.code == "nothing_to_change" => {
+            let message = format!("There is nothing to undo: whom {name} told before is not there any more.");
+            Err(nothing_to_change(message).into())
+        }
+        other => other,
     }
 }
 

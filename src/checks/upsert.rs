@@ -31,11 +31,11 @@ pub async fn upsert(tx: &mut Tx, now: Millis, owner: &UserId, wanted: Wanted) ->
     let Wanted { name, settings, changes, alerts } = wanted;
     // Under this lock no check of the account gets or loses a name.
     hold_account(tx, owner).await?;
-    match find_by_name_in(tx, owner, &name).await? {
-        Some(check) => {
-            let effect = Effect::UpdateCheck { check: check.id, config_version: None, changes, alerts };
-            Ok((apply(tx, now, owner, &effect).await?, false))
-        }
-        None => Ok((apply(tx, now, owner, &Effect::CreateCheck { settings: settings?, alerts }).await?, true)),
-    }
+    let found = find_by_name_in(tx, owner, &name).await?;
+    let is_new = found.is_none();
+    let effect = match found {
+        Some(check) => Effect::UpdateCheck { check: check.id, config_version: None, changes, alerts, shown: None },
+        None => Effect::CreateCheck { settings: settings?, alerts, shown: None },
+    };
+    Ok((apply(tx, now, owner, &effect).await?, is_new))
 }

@@ -44,10 +44,12 @@ pub struct Outage {
     /// When it began, be it before the span.
     pub from: Millis,
     /// When it ended, be it after the span; null if it goes on.
+    #[schema(required)]
     pub to: Option<Millis>,
     /// What it adds to the span's `down_seconds`: neither what lies outside nor what is "no data".
     pub seconds: i64,
     /// Why; null if that is not known any more.
+    #[schema(required)]
     pub reason: Option<Reason>,
 }
 
@@ -62,6 +64,7 @@ pub struct Uptime {
     #[serde(flatten)]
     pub share: Share,
     /// Up as a part of up and down, 0 to 1; null if it was neither.
+    #[schema(required)]
     pub uptime: Option<f64>,
     /// Oldest first.
     pub outages: Vec<Outage>,

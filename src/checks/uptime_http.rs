@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use axum::Json;
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
@@ -14,7 +13,7 @@ use super::http::{CheckPath, find};
 use super::read::uptime::{MAX_DAYS, USUAL_DAYS, measured};
 use super::uptime::{Span, Uptime};
 use crate::clock::Millis;
-use crate::http::{AppState, Problem, User};
+use crate::http::{AppState, Params, Problem, User};
 
 /// The span unless another one is asked for.
 const USUAL: Duration = Duration::from_hours(24 * USUAL_DAYS);
@@ -28,6 +27,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
 
 /// Which span.
 #[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct Asked {
     /// Its beginning, at most 400 days ago; 30 days before its end, if left out.
@@ -69,9 +69,8 @@ async fn get_uptime(
     State(state): State<AppState>,
     User(owner): User,
     CheckPath(id): CheckPath,
-    asked: Result<Query<Asked>, QueryRejection>,
+    Params(asked): Params<Asked>,
 ) -> Result<Json<Uptime>, Problem> {
-    let Query(asked) = asked.map_err(|error| Problem::invalid_field("query", error.body_text()))?;
     let check = find(&state, &owner, &id).await?;
     let span = asked.span(state.clock.now())?;
     Ok(Json(measured(&state.db, &check, span).await?.0))

@@ -20,8 +20,8 @@ pub struct Tag(String);
 
 /// At most 20 tags, each once.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(try_from = "Vec<String>")]
-#[schema(value_type = Vec<String>, max_items = 20)]
+#[serde(try_from = "Vec<Tag>")]
+#[schema(value_type = Vec<Tag>, max_items = 20)]
 pub struct Tags(Vec<String>);
 
 /// Free text of at most 2,000 characters, line breaks allowed.
@@ -90,9 +90,16 @@ impl TryFrom<Vec<String>> for Tags {
     type Error = String;
 
     fn try_from(given: Vec<String>) -> Result<Self, String> {
+        Self::try_from(given.into_iter().map(Tag::try_from).collect::<Result<Vec<_>, _>>()?)
+    }
+}
+
+impl TryFrom<Vec<Tag>> for Tags {
+    type Error = String;
+
+    fn try_from(given: Vec<Tag>) -> Result<Self, String> {
         let mut tags: Vec<String> = Vec::new();
-        for text in given {
-            let Tag(tag) = Tag::try_from(text)?;
+        for Tag(tag) in given {
             if !tags.contains(&tag) {
                 tags.push(tag);
             }

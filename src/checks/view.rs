@@ -25,20 +25,26 @@ pub struct CheckView {
     /// What it watches.
     pub description: String,
     /// Seconds between two pings; null if it goes by the clock.
+    #[schema(required)]
     pub period_seconds: Option<i64>,
     /// The cron expression, if it goes by the clock.
+    #[schema(required)]
     pub cron: Option<String>,
     /// The zone of that clock.
+    #[schema(required)]
     pub timezone: Option<String>,
     /// Seconds that a ping may be late.
     pub grace_seconds: i64,
     /// Seconds that a run may take; the grace if null.
+    #[schema(required)]
     pub max_runtime_seconds: Option<i64>,
     /// The stored state.
     pub status: Status,
     /// Since when it is paused; null if it is not, also when the pause has ended by itself.
+    #[schema(required)]
     pub paused_at: Option<Millis>,
     /// When the pause ends by itself.
+    #[schema(required)]
     pub paused_until: Option<Millis>,
     /// Its ping is due and has not come.
     pub late: bool,
@@ -47,26 +53,33 @@ pub struct CheckView {
     /// Moves on every edit.
     pub config_version: i64,
     /// The last accepted success or fail.
+    #[schema(required)]
     pub last_ping_at: Option<Millis>,
     /// The last accepted start.
+    #[schema(required)]
     pub last_start_at: Option<Millis>,
     /// When the next ping is due.
+    #[schema(required)]
     pub due_at: Option<Millis>,
     /// When it goes down without one.
+    #[schema(required)]
     pub deadline_at: Option<Millis>,
     /// The ids of the channels that are told when it goes down or comes up.
     pub channels: Vec<ChannelId>,
     /// So many fails in a row take it down; a timeout does at once.
     pub alert_after_failures: i64,
     /// While it is down its channels are told again this often; never if null.
+    #[schema(required)]
     pub reminder_seconds: Option<i64>,
     /// Pings refused because they came too soon.
     pub rejected_count: i64,
     /// The last of them.
+    #[schema(required)]
     pub last_rejected_at: Option<Millis>,
     /// Where its job pings; whoever knows it can.
     pub ping_url: String,
     /// A picture of its state for anybody who has the address; nothing leads from it to the ping URL.
+    #[schema(required)]
     pub badge_url: Option<String>,
     /// When it was made.
     pub created_at: Millis,

@@ -7,10 +7,14 @@ use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use tokio::time::timeout;
+use utoipa::ToSchema;
 
 use super::Problem;
+use crate::fields;
 
 /// The largest JSON body.
 pub const MAX_BODY: usize = 64 * 1024;
@@ -82,6 +86,11 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for OptionalJson<T> {
     }
 }
 
+/// A body, or a query, that has no members: there is nothing to say.
+#[derive(Debug, Clone, Copy, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Nothing {}
+
 /// Refuses what is not JSON: a cross-site form can send every type but this one.
 pub fn require_json(request: &Request) -> Result<(), Problem> {
     let content_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -93,35 +102,20 @@ pub fn require_json(request: &Request) -> Result<(), Problem> {
     Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", detail))
 }
 
-/// Parses JSON into `T`, naming the field that does not fit.
-pub fn parse_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
-    let mut json = serde_json::Deserializer::from_slice(bytes);
-    let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
-        let field = error.path().to_string();
-        refusal(&field, error.inner())
-    })?;
-    json.end().map_err(|error| refusal("", &error))?;
-    Ok(value)
+/// Parses JSON, whatever it says. Of a member that is there twice the last one counts.
+pub fn parse_value(bytes: &[u8]) -> Result<Value, Problem> {
+    serde_json::from_slice(bytes).map_err(|error| {
+        let detail = format!("The body is not JSON: {error}.");
+        Problem::new(StatusCode::BAD_REQUEST, "invalid_json", detail)
+    })
 }
 
-fn refusal(path: &str, error: &serde_json::Error) -> Problem {
-    let message = error.to_string();
-    if !error.is_data() {
-        return Problem::new(StatusCode::BAD_REQUEST, "invalid_json", format!("The body is not JSON: {message}."));
+/// Parses a JSON object into `T`, naming the field that does not fit.
+fn parse_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    let value = parse_value(bytes)?;
+    // A list would else pass for an object's members in their order.
+    if !value.is_object() {
+        return Err(Problem::invalid_field("body", "The body must be one JSON object."));
     }
-    // A value that does not fit is found by its name, not by its place in the text.
-    let place = format!(" at line {} column {}", error.line(), error.column());
-    let message = message.strip_suffix(&place).unwrap_or(&message);
-    if let Some(field) = quoted_after(message, "unknown field `") {
-        let detail = format!("The field {field:?} is not known here.");
-        return Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "unknown_field", detail).with("field", field);
-    }
-    match quoted_after(message, "missing field `") {
-        Some(field) => Problem::invalid_field(field, format!("The field {field:?} is missing.")),
-        None => Problem::invalid_field(path, format!("The field {path:?}: {message}.")),
-    }
-}
-
-fn quoted_after<'a>(message: &'a str, prefix: &str) -> Option<&'a str> {
-    message.strip_prefix(prefix)?.split('`').next()
+    Ok(fields::read(value)?)
 }

@@ -1,51 +1,46 @@
 //! Lists, newest first, paged by an opaque cursor: `?limit=` (at most 100) and `?before=<cursor>`.
 
-use axum::extract::{FromRequestParts, Query};
-use axum::http::request::Parts;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde_json::{Map, Value};
 use utoipa::IntoParams;
+use uuid::Uuid;
 
 use super::Problem;
 
-/// What a list is asked for.
-#[derive(Debug, Clone, Deserialize, Default)]
-struct Asked {
-    limit: Option<String>,
-    before: Option<String>,
-}
-
-/// A page's bounds: `limit` rows older than the row `before`.
+/// A page's bounds: `limit` rows older than the row that `before` names.
 #[derive(Debug, Clone, PartialEq, Eq, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct Paging {
     /// 1 to 100; 50 unless asked.
     #[param(required = false, minimum = 1, maximum = 100)]
     pub limit: i64,
-    /// The cursor of the page before: the last row's key.
-    pub before: Option<String>,
+    /// The `next` of the page before.
+    #[param(required = false, value_type = String)]
+    before: Option<String>,
 }
 
-impl<S: Send + Sync> FromRequestParts<S> for Paging {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        let Query(asked) = Query::<Asked>::try_from_uri(&parts.uri)
-            .map_err(|error| Problem::invalid_field("query", error.to_string()))?;
-        let limit = match asked.limit {
-            None => 50,
-            Some(text) => match text.parse::<i64>() {
-                Ok(limit @ 1..=100) => limit,
-                _ => return Err(Problem::invalid_field("limit", "limit is a number from 1 to 100.")),
-            },
-        };
-        let before = match asked.before {
-            // Cursors are ids of ours; whatever else this is, it does not reach the database.
-            Some(text) if text.len() > 128 || !text.bytes().all(|byte| byte.is_ascii_graphic()) => {
-                return Err(Problem::invalid_field("before", "before is the \"next\" of the page before."));
-            }
-            before => before,
-        };
+impl Paging {
+    /// Takes its parameters out of a query.
+    pub(super) fn take_from(query: &mut Map<String, Value>) -> Result<Self, Problem> {
+        let limit =
+            match query.shift_remove("limit").as_ref().map(|text| text.as_str().and_then(|text| text.parse().ok())) {
+                None => 50,
+                Some(Some(limit @ 1..=100)) => limit,
+                Some(_) => return Err(Problem::invalid_field("limit", "limit is a number from 1 to 100.")),
+            };
+        let before = query.shift_remove("before").and_then(|text| text.as_str().map(str::to_owned));
         Ok(Self { limit, before })
+    }
+
+    /// The id of the row that the page before ended with. Whatever else was sent does not reach the database.
+    pub fn before(&self) -> Result<Option<String>, Problem> {
+        self.before_as(|cursor| Uuid::try_parse(cursor).ok().map(|id| id.to_string()))
+    }
+
+    /// [`Paging::before`] for a list whose cursors are not just ids.
+    pub fn before_as<T>(&self, parse: impl FnOnce(&str) -> Option<T>) -> Result<Option<T>, Problem> {
+        let wrong = || Problem::invalid_field("before", "before is the \"next\" of the page before.");
+        self.before.as_deref().map(|cursor| parse(cursor).ok_or_else(wrong)).transpose()
     }
 }
 

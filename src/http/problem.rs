@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::clock::wait_seconds;
 use crate::db::DbError;
+use crate::fields::Misfit;
 
 /// What went wrong, in words that a person or program at the other end can act on.
 ///
@@ -146,6 +147,13 @@ impl IntoResponse for Problem {
         let mut response = self.0.status.into_response();
         response.extensions_mut().insert(self);
         response
+    }
+}
+
+impl From<Misfit> for Problem {
+    fn from(Misfit { field, is_unknown, message }: Misfit) -> Self {
+        let code = if is_unknown { "unknown_field" } else { "invalid_field" };
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, code, message).with("field", field)
     }
 }
 

@@ -100,7 +100,10 @@ on_both! {
             (Method::POST, all, tight, 422, "invalid_field", "grace_seconds"),
             (Method::POST, all, json!({"name": "", "period_seconds": 300}), 422, "invalid_field", "name"),
             (Method::POST, all, json!({"name": "c\u{202e}", "period_seconds": 300}), 422, "invalid_field", "name"),
-            (Method::POST, all, with("tags", json!(["\u{0}"])), 422, "invalid_field", "tags"),
+            (Method::POST, all, with("tags", json!(["ok", "\u{0}"])), 422, "invalid_field", "tags[1]"),
+            (Method::POST, all, with("channels", json!(["x"])), 422, "invalid_field", "channels[0]"),
+            (Method::POST, all, json!(["c", 300]), 422, "invalid_field", "body"),
+            (Method::POST, all, json!("c"), 422, "invalid_field", "body"),
             (Method::POST, all, with("status", json!("up")), 422, "unknown_field", "status"),
             (Method::POST, all, with("cron", json!("* * * * *")), 422, "invalid_field", "cron"),
             (edit.clone(), &path, json!({"name": "b"}), 409, "name_taken", "name"),
@@ -108,6 +111,12 @@ on_both! {
             (edit.clone(), &path, json!({"config_version": "1"}), 422, "invalid_field", "config_version"),
             (edit.clone(), &path, json!({"period_seconds": 299}), 422, "invalid_field", "period_seconds"),
             (edit.clone(), &path, json!({"ping_key": "x"}), 422, "unknown_field", "ping_key"),
+            (edit.clone(), &path, json!({"name": null}), 422, "invalid_field", "name"),
+            (edit.clone(), &path, json!({"tags": null}), 422, "invalid_field", "tags"),
+            (edit.clone(), &path, json!({"channels": null}), 422, "invalid_field", "channels"),
+            (edit.clone(), &path, json!({"period_seconds": null}), 422, "invalid_field", "period_seconds"),
+            (edit.clone(), &path, json!({"cron": null, "description": "x"}), 422, "invalid_field", "cron"),
+            (Method::POST, &pause, json!({"until": "9999-12-31T23:59:59Z"}), 422, "invalid_field", "until"),
             (Method::POST, &pause, json!({"until": "2020-01-01T00:00:00Z"}), 422, "invalid_field", "until"),
             (Method::POST, &pause, json!({"until": "soon"}), 422, "invalid_field", "until"),
             (Method::POST, &pause, json!({"for": 60}), 422, "unknown_field", "for"),
@@ -119,9 +128,62 @@ on_both! {
             let (status, code, _) = refused(&user, Method::GET, &format!("/api/checks?{query}"), None).await;
             assert_eq!((status, code.as_str()), (422, "invalid_field"), "{query}");
         }
+        let uuid = "0190a000-0000-7000-8000-000000000000";
+        let (twice, other_list) = (format!("before={uuid}&before={uuid}"), format!("1.{uuid}"));
+        for (route, query, code, field) in [
+            (all, "tags=x", "unknown_field", "tags"),
+            (all, "tag=a&tag=b", "invalid_field", "tag"),
+            (all, &twice, "invalid_field", "before"),
+            (all, "before=zzz", "invalid_field", "before"),
+            (all, "before=", "invalid_field", "before"),
+            (all, &format!("before={other_list}"), "invalid_field", "before"),
+            (&format!("{path}/uptime"), "days=7", "unknown_field", "days"),
+            (&format!("{path}/flips"), "page=2", "unknown_field", "page"),
+            (&format!("{path}/pings"), "before=zzz", "invalid_field", "before"),
+            (&format!("{path}/notifications"), "before=zzz", "invalid_field", "before"),
+            ("/api/channels", "limit=0", "invalid_field", "limit"),
+            ("/api/channels", "kind=slack", "unknown_field", "kind"),
+            ("/api/actions", "state=PENDING", "unknown_field", "state"),
+            ("/api/actions", "conversation=a&conversation=b", "invalid_field", "conversation"),
+            ("/api/actions", "before=zzz", "invalid_field", "before"),
+            ("/api/chats", &format!("before={uuid}"), "invalid_field", "before"),
+            ("/api/chats", "before=1.zzz", "invalid_field", "before"),
+        ] {
+            let answer = refused(&user, Method::GET, &format!("{route}?{query}"), None).await;
+            assert_eq!(answer, (422, code.to_owned(), field.to_owned()), "{route}?{query}");
+        }
         assert_eq!(user.get(&path).await["config_version"], 1);
         let checks = user.get("/api/checks").await["checks"].clone();
         assert_eq!(checks.as_array().unwrap().len(), 2);
+        site.shutdown().await;
+    }
+
+    /// What is said of a misfit is for whoever sent it: no type of ours, and no full stop twice.
+    async fn a_misfit_is_told_in_plain_words(kind) {
+        let site = Site::start(kind).await;
+        let user = site.user("ann", Tier::Free).await;
+        let detail = async |path: &str, body: Value| {
+            let answer = user.send(Method::POST, path, Some(body)).await;
+            (answer.status().as_u16(), json_of(answer).await["detail"].as_str().unwrap().to_owned())
+        };
+        let hook = |field: &str, value: Value| {
+            let mut hook = json!({"kind": "webhook", "name": "ops", "url": "https://hooks.example/x"});
+            hook[field] = value;
+            hook
+        };
+        for (path, body, said) in [
+            ("/api/checks", json!({"name": "a", "period_seconds": "300"}), "The field \"period_seconds\": a whole number is needed, not text."),
+            ("/api/channels", hook("checks", json!(["x"])), "The field \"checks\": text is needed, not a list."),
+            ("/api/channels", hook("kind", json!("pager")), "The field \"kind\": it is one of webhook, slack, email, not \"pager\"."),
+            ("/api/channels", json!([]), "The body must be one JSON object."),
+            ("/api/checks/pause", json!({"tag": "x", "until": "soon"}), "The field \"until\": not an RFC 3339 time with an offset."),
+        ] {
+            assert_eq!(detail(path, body.clone()).await, (422, said.to_owned()), "{path} {body}");
+        }
+        let seconds = detail("/api/checks", json!({"name": "a", "cron": "0 0 9 * * *"})).await.1;
+        assert!(seconds.ends_with('.') && !seconds.ends_with(".."), "{seconds}");
+        let reboot = detail("/api/checks", json!({"name": "a", "cron": "@reboot"})).await.1;
+        assert!(reboot.ends_with('.') && !reboot.ends_with(".."), "{reboot}");
         site.shutdown().await;
     }
 
@@ -160,6 +222,17 @@ on_both! {
         assert_eq!(names(&second), ["check 2", "check 1"]);
         let last = user.get(&format!("/api/checks?limit=2&before={}", second["next"].as_str().unwrap())).await;
         assert_eq!((names(&last), &last["next"]), (vec!["check 0".to_owned()], &Value::Null));
+        let ids = |page: &Value| -> Vec<String> {
+            page["channels"].as_array().unwrap().iter().map(|channel| channel["name"].as_str().unwrap().to_owned()).collect()
+        };
+        for name in ["a", "b", "c"] {
+            let hook = json!({"kind": "webhook", "name": name, "url": "https://hooks.example/x"});
+            assert_eq!(user.send(Method::POST, "/api/channels", Some(hook)).await.status(), 201);
+            site.advance(Duration::from_millis(2));
+        }
+        let first = user.get("/api/channels?limit=2").await;
+        let rest = user.get(&format!("/api/channels?limit=2&before={}", first["next"].as_str().unwrap())).await;
+        assert_eq!((ids(&first), ids(&rest), &rest["next"]), (vec!["a".into(), "b".into()], vec!["c".into()], &Value::Null));
         assert_eq!(names(&user.get("/api/checks?tag=even").await), ["check 4", "check 2", "check 0"]);
         assert_eq!(names(&user.get("/api/checks?tag=none").await), Vec::<String>::new());
         site.shutdown().await;

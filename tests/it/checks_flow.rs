@@ -46,14 +46,14 @@ pub async fn run(db: &Db, now: Millis, owner: &UserId, effect: Effect) -> Result
 pub fn create(spec: Value) -> Effect {
     let Value::Object(spec) = spec else { panic!("not an object") };
     let spec: flatline::checks::config::CheckSpec = from_object(spec).expect("a spec");
-    Effect::CreateCheck { settings: spec.settle(NOW).unwrap(), alerts: AlertChanges::default() }
+    Effect::CreateCheck { settings: spec.settle(NOW).unwrap(), alerts: AlertChanges::default(), shown: None }
 }
 
 /// `update_check`.
 pub fn update(check: &CheckId, config_version: Option<i64>, changes: Value) -> Effect {
     let Value::Object(changes) = changes else { panic!("not an object") };
     let (changes, alerts) = (from_object(changes).expect("changes"), AlertChanges::default());
-    Effect::UpdateCheck { check: check.clone(), config_version, changes, alerts }
+    Effect::UpdateCheck { check: check.clone(), config_version, changes, alerts, shown: None }
 }
 
 /// A check of one hour and ten minutes' grace.
@@ -149,10 +149,10 @@ on_both! {
         let before = hourly(&fresh.db, &owner, "a").await;
         let changes = json!({"max_runtime_seconds": 900});
         let edited = run(&fresh.db, later(60), &owner, update(&before.id, None, changes)).await.expect("edited");
-        assert_eq!(edited.message, "Updated a");
+        assert_eq!(edited.message, "Updated a: longest run none → 15 minutes");
         let changes = json!({"name": "b", "description": "two\nlines"});
         let edited = run(&fresh.db, later(60), &owner, update(&before.id, Some(2), changes)).await.expect("edited");
-        assert_eq!(edited.message, "Updated a, now named b");
+        assert_eq!(edited.message, "Updated a: name a → b; another description");
         let after = find(&fresh.db, &owner, &before.id).await;
         assert_eq!((after.name.as_str(), after.description.as_str()), ("b", "two\nlines"));
         assert_eq!((after.schedule, after.grace_seconds, after.max_runtime_seconds), (Schedule::Every(3_600), 600, Some(900)));

@@ -1,6 +1,5 @@
-//! What the API adds for those who keep their checks in files and scripts: upsert by name, a pause by tag, snippets.
+//! What the API adds for those who keep their checks in files and scripts: upsert by name, a pause by tag.
 
-use std::process::Command;
 use std::time::Duration;
 
 use flatline::limits::Tier;
@@ -93,38 +92,5 @@ on_both! {
         assert_eq!(problem(ask(past).await, 422, "invalid_field").await["field"], "until");
         assert_eq!(problem(ask(json!({"tag": "test", "for": 5})).await, 422, "unknown_field").await["field"], "for");
         assert_eq!(number(site.db(), count).await, 2);
-    }
-
-    async fn snippets_ping_and_wait_when_they_are_told_to(kind) {
-        let site = Site::start(kind).await;
-        let user = site.user("ada", Tier::Pro).await;
-        let check = new_check(&user, "backup", json!({"period_seconds": 3_600})).await;
-        let path = format!("/api/checks/{}/snippets", check["id"].as_str().unwrap());
-        let snippets = user.get(&path).await["snippets"].clone();
-        let named = |name: &str| {
-            let found = snippets.as_array().unwrap().iter().find(|snippet| snippet["name"] == name);
-            found.unwrap_or_else(|| panic!("no {name}"))["text"].as_str().unwrap().to_owned()
-        };
-        for name in ["curl", "crontab", "systemd", "python"] {
-            assert!(named(name).contains(check["ping_url"].as_str().unwrap()), "{name}");
-        }
-        assert!(named("curl").contains("--retry-max-time 30"));
-        problem(site.user("bob", Tier::Free).await.send(Method::GET, &path, None).await, 404, "check_not_found").await;
-        // They are run as they are, against the site; a refusal never makes the job fail.
-        let script = named("curl").replacen("curl", "sh -c 'exit 3'; curl", 1).replace("--retry 3", "--retry 0");
-        let ran = tokio::task::spawn_blocking(move || Command::new("sh").args(["-c", &script]).status().unwrap());
-        assert!(ran.await.unwrap().success());
-        assert_eq!(user.get(&format!("/api/checks/{}", check["id"].as_str().unwrap())).await["status"], "down");
-        let python = named("python").replace("your_job()", "None");
-        let ran = tokio::task::spawn_blocking(move || Command::new("python3").args(["-c", &python]).status().unwrap());
-        assert!(ran.await.unwrap().success());
-        let after = user.get(&format!("/api/checks/{}", check["id"].as_str().unwrap())).await;
-        assert_eq!((&after["status"], after["last_start_at"].is_null()), (&json!("up"), false));
-        // By the clock, the crontab line is the schedule itself.
-        let nightly = json!({"name": "n", "cron": "30 2 * * *", "timezone": "Europe/Berlin"});
-        let nightly = json_of(user.send(Method::POST, "/api/checks", Some(nightly)).await).await;
-        let snippets = user.get(&format!("/api/checks/{}/snippets", nightly["id"].as_str().unwrap())).await;
-        let crontab = snippets["snippets"][1]["text"].as_str().unwrap();
-        assert!(crontab.starts_with("CRON_TZ=Europe/Berlin\n30 2 * * * your-job; curl"), "{crontab}");
     }
 }

@@ -235,6 +235,7 @@ on_both! {
             (json!({"state": "late"}), vec![]),
             (json!({"state": "paused"}), vec![]),
             (json!({"state": "started"}), vec![]),
+            (json!({"state": "rejected"}), vec![]),
             (json!({"tag": "db"}), vec!["a"]),
             (json!({"tag": "%"}), vec!["a"]),
             (json!({"tag": "d"}), vec![]),
@@ -252,7 +253,13 @@ on_both! {
             let told = result.to_string();
             assert!(!told.contains(&check.ping_key) && !told.contains("/ping/"), "{told}");
         }
+        its.ping(&check.ping_key, PingKind::Fail, "", later(2)).await;
+        assert_eq!(names(&its.found(ReadKind::ListChecks, json!({"state": "rejected"})).await), ["a"], "one came too soon");
+        let hook = json!({"kind": "webhook", "name": "ops", "url": "https://hooks.example/secret"});
+        let spec = serde_json::from_value(hook).expect("a channel");
+        flatline::checks::channels::create(&fresh.db, NOW, &its.owner, false, spec).await.expect("a channel");
         let account = its.found(ReadKind::GetAccount, json!({})).await;
+        assert_eq!(account["channels"], json!([{"name": "ops", "kind": "webhook"}]), "and not where it leads to");
         assert_eq!((&account["tier"], &account["floor_seconds"]), (&json!("pro"), &json!(60)));
         assert_eq!(account["checks"], json!({"used": 2, "limit": 100}));
 

@@ -54,7 +54,7 @@ on_both! {
             (Method::POST, "/api/actions/%00/confirm", None, StatusCode::NOT_FOUND),
             (Method::GET, "/api/actions?conversation=%00", None, StatusCode::UNPROCESSABLE_ENTITY),
             (Method::GET, "/api/actions?before=%00", None, StatusCode::UNPROCESSABLE_ENTITY),
-            (Method::GET, "/api/actions?status=a&status=b", None, StatusCode::BAD_REQUEST),
+            (Method::GET, "/api/actions?status=a&status=b", None, StatusCode::UNPROCESSABLE_ENTITY),
             (Method::GET, "/api/checks/%00", None, StatusCode::NOT_FOUND),
             (Method::GET, "/api/checks?tag=%00", None, StatusCode::UNPROCESSABLE_ENTITY),
             (Method::GET, "/api/chats?before=%00.%00", None, StatusCode::UNPROCESSABLE_ENTITY),

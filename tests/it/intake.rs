@@ -130,6 +130,7 @@ on_both! {
                     config_version: None,
                     changes,
                     alerts: AlertChanges::default(),
+                    shown: None,
                 };
                 let (owner, now) = (rig.owner.clone(), rig.now());
                 let edited: Result<_, CheckError> =

@@ -8,15 +8,16 @@ use std::path::Path;
 /// is no circle. `http`, `llm` and `db` know no slice; of the slices, `limits` knows none, and so on down to `chat`.
 const PARTS: &[(&str, &[&str])] = &[
     ("clock", &[]),
+    ("fields", &[]),
     ("ids", &["clock"]),
     ("db", &[]),
     ("llm", &[]),
     ("limits", &["clock", "db", "ids"]),
     ("config", &["limits", "llm"]),
     ("telemetry", &["config"]),
-    ("http", &["clock", "config", "db", "ids", "llm", "telemetry"]),
+    ("http", &["clock", "config", "db", "fields", "ids", "llm", "telemetry"]),
     ("widget", &["http"]),
-    ("checks", &["clock", "config", "db", "http", "ids", "limits", "telemetry"]),
+    ("checks", &["clock", "config", "db", "fields", "http", "ids", "limits", "telemetry"]),
     ("actions", &["checks", "clock", "db", "http", "ids", "telemetry"]),
     ("accounts", &["checks", "clock", "config", "db", "http", "ids", "limits", "widget"]),
     ("chat", &["accounts", "actions", "checks", "clock", "config", "db", "http", "ids", "limits", "llm", "telemetry"]),

@@ -42,6 +42,7 @@ mod refusals;
 mod rig;
 mod schedules;
 mod site;
+mod snippets;
 mod sweep;
 mod tiers;
 mod typed;

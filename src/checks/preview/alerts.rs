@@ -1,8 +1,9 @@
 //! Who is told of a check, as a card shows it.
 
-use super::Change;
+use super::{Change, Check};
 use crate::checks::Refusal;
 use crate::checks::alerts::{AlertChanges, ChannelIds, Reminder};
+use crate::checks::notice::Named;
 use crate::checks::store::channels::Channel;
 use crate::checks::words::{count, every};
 use crate::ids::ChannelId;
@@ -21,6 +22,22 @@ pub struct Alerts {
 }
 
 impl Alerts {
+    /// Those of a check that tells the channels `told`, of those that its owner has.
+    pub fn of(check: &Check, channels: &[Channel], told: &[ChannelId]) -> Self {
+        Self {
+            channels: channels.iter().filter(|channel| told.contains(&channel.id)).cloned().collect(),
+            all: false,
+            after_failures: check.alert_after_failures,
+            reminder_seconds: check.reminder_seconds,
+        }
+    }
+
+    /// The channels by their names.
+    pub fn named(&self) -> Vec<Named> {
+        let named = |channel: &Channel| Named { id: channel.id.clone(), name: channel.name.clone() };
+        self.channels.iter().map(named).collect()
+    }
+
     /// These with changes made, by an owner who has these `channels`.
     ///
     /// # Errors

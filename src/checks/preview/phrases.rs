@@ -11,6 +11,8 @@ use crate::limits::Tier;
 
 /// Runs that a card names.
 const NEXT_RUNS: usize = 5;
+/// Characters of a value that a sentence about a change holds: a name always fits.
+const LONGEST_VALUE: usize = 100;
 
 /// An expression's words may leave it open what it says to the letter, so both are shown.
 pub(super) fn schedule_words(schedule: &Schedule) -> String {
@@ -69,6 +71,17 @@ pub(super) fn last_ping_words(check: &Check, now: Millis) -> String {
 pub(super) fn quoted(tags: &[String]) -> Option<String> {
     let quoted: Vec<String> = tags.iter().map(|tag| format!("{tag:?}")).collect();
     (!tags.is_empty()).then(|| quoted.join(", "))
+}
+
+/// Changes in one line: `grace 1 hour → 10 minutes; tags none → "db"`. What would not fit into a line is only named.
+pub(in crate::checks) fn in_short(changes: &[Change]) -> String {
+    let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_owned());
+    let fits = |text: &String| text.chars().count() <= LONGEST_VALUE && !text.contains('\n');
+    let one = |change: &Change| match [value(&change.before), value(&change.after)] {
+        [before, after] if fits(&before) && fits(&after) => format!("{} {before} → {after}", change.field),
+        _ => format!("another {}", change.field),
+    };
+    changes.iter().map(one).collect::<Vec<_>>().join("; ")
 }
 
 pub(super) fn unless_empty(text: &str) -> Option<String> {

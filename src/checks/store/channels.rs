@@ -46,6 +46,11 @@ pub async fn list_channels(db: &Db, owner: &UserId) -> Result<Vec<Channel>, DbEr
     Ok(on_db!(db.read(), pool => sqlx::query_as(LIST).bind(owner).fetch_all(pool).await)?)
 }
 
+/// [`list_channels`] inside a transaction.
+pub async fn list_channels_in(tx: &mut Tx, owner: &UserId) -> Result<Vec<Channel>, DbError> {
+    Ok(on_db!(tx.on(), c => sqlx::query_as(LIST).bind(owner).fetch_all(c).await)?)
+}
+
 /// The owner's channel of that id.
 pub async fn find_channel(db: &Db, owner: &UserId, id: &ChannelId) -> Result<Option<Channel>, DbError> {
     Ok(on_db!(db.read(), pool => sqlx::query_as(FIND).bind(id).bind(owner).fetch_optional(pool).await)?)

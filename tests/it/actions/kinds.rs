@@ -81,7 +81,9 @@ on_both! {
             json!({"check": "db", "name": "database", "period_seconds": 7_200, "grace_seconds": 900,
             "max_runtime_seconds": null, "tags": ["ops"], "description": "Dumps it."}),
         );
-        assert_eq!(done(&site, &ada, call).await, "Updated db, now named database");
+        let message = "Updated db: name db → database; schedule every hour → every 2 hours; grace 1 hour → 15 minutes; \
+            longest run 10 minutes → none; tags none → \"ops\"; description none → Dumps it.";
+        assert_eq!(done(&site, &ada, call).await, message);
         let after = look(&ada, &before).await;
         let changed = ["name", "period_seconds", "grace_seconds", "max_runtime_seconds", "tags", "description"];
         assert_eq!(

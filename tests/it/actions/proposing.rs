@@ -96,8 +96,8 @@ on_both! {
         }
         let time = |key: &str| Millis::parse(action[key].as_str().unwrap()).unwrap().0;
         assert_eq!(time("expires_at") - time("created_at"), 15 * 60 * 1_000);
-        let told = json!({"status": "PENDING", "number": 1, "summary": action["summary"],
-            "note": "Nothing has changed yet. The user must confirm."});
+        let told = json!({"status": "PENDING", "number": 1, "title": action["title"], "summary": action["summary"],
+            "changes": action["changes"], "note": "Nothing has changed yet. The user must confirm."});
         assert_eq!(output["output"], told);
 
         assert_eq!(checks(&ada).await, before);

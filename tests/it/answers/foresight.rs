@@ -53,12 +53,23 @@ on_both! {
             json!({"cron": "0 * * * *"}), json!({"cron": "30 11 * * *"}), json!({"name": "other"}),
         ];
         let (mut foretold_down, mut cases) = (0_u64, 0_u64);
-        for (n, change) in changes.iter().enumerate() {
+        // The last ones are made on a check that goes by the clock already.
+        let by_clock = [
+            json!({"timezone": "Asia/Kolkata"}), json!({"timezone": "America/New_York"}), json!({"cron": "30 9 * * *"}),
+            json!({"cron": "0 11 * * *"}), json!({"cron": "0 10 * * *", "timezone": "Europe/Berlin"}),
+        ];
+        let timetabled = changes.len();
+        for (n, change) in changes.iter().chain(&by_clock).enumerate() {
             for state in ["new", "up", "late", "down", "paused", "started", "running"] {
                 its.clock.set(at("2026-12-01T09:00:00Z").plus(std::time::Duration::from_hours(24 * cases)));
                 cases += 1;
                 let name = format!("{state} {n}");
-                let spec = json!({"name": name, "period_seconds": 3_600, "grace_seconds": 1_800, "max_runtime_seconds": 3_000});
+                let mut spec = json!({"name": name, "grace_seconds": 1_800, "max_runtime_seconds": 3_000});
+                if n < timetabled {
+                    spec["period_seconds"] = json!(3_600);
+                } else {
+                    (spec["cron"], spec["timezone"]) = (json!("0 10 * * *"), json!("UTC"));
+                }
                 let check = its.check(spec).await;
                 if state != "new" {
                     its.ping(&check, PingKind::Success, "").await;

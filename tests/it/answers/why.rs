@@ -100,7 +100,7 @@ on_both! {
         for (check, name) in [(&plain_run, "plain"), (&named_run, "named")] {
             let longer = serde_json::from_value(json!({"max_runtime_seconds": 1_200})).unwrap();
             let alerts = flatline::checks::alerts::AlertChanges::default();
-            its.run(Effect::UpdateCheck { check: check.id.clone(), config_version: None, changes: longer, alerts }).await.unwrap();
+            its.run(Effect::UpdateCheck { check: check.id.clone(), config_version: None, changes: longer, alerts, shown: None }).await.unwrap();
             assert_eq!(its.why(name).await["run"]["started_at"], "2026-12-01T09:01:00Z", "{name}");
         }
     }

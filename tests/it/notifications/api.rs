@@ -125,7 +125,7 @@ on_both! {
             (&patch, &one, json!({"kind": "slack"}), 422, "unknown_field", "kind"),
             (&post, checks, channels(json!([theirs])), 422, "invalid_field", "channels"),
             (&post, checks, channels(json!(["0190a000-0000-7000-8000-000000000000"])), 422, "invalid_field", "channels"),
-            (&post, checks, channels(json!(["x"])), 422, "invalid_field", "channels"),
+            (&post, checks, channels(json!([own["id"], "x"])), 422, "invalid_field", "channels[1]"),
             (&patch, &check, json!({"channels": [theirs]}), 422, "invalid_field", "channels"),
             (&patch, &check, json!({"alert_after_failures": 11}), 422, "invalid_field", "alert_after_failures"),
             (&patch, &check, json!({"reminder_seconds": 3_599}), 422, "invalid_field", "reminder_seconds"),
