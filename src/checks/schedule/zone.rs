@@ -84,8 +84,11 @@ impl Zone {
 
     fn stretch(&self, at: Timestamp) -> Stretch {
         let just_after = at.checked_add(SignedDuration::from_nanos(1)).unwrap_or(at);
-        let begun = self.rules.preceding(just_after).next();
-        let begins = begun.map_or(Timestamp::MIN, |change| change.timestamp());
+        let known = self.rules.preceding(just_after).next().map_or(Timestamp::MIN, |change| change.timestamp());
+        // Going back, the library (jiff 1.0.2) leaves out the last change before a zone's yearly rule begins; going
+        // forward it does not.
+        let passed = self.rules.following(known).map(|change| change.timestamp()).take_while(|change| *change <= at);
+        let begins = passed.last().unwrap_or(known);
         let ends = self.rules.following(at).next().map_or(Timestamp::MAX, |change| change.timestamp());
         let just_before = begins.checked_sub(SignedDuration::from_nanos(1)).unwrap_or(begins);
         let offset_before = self.rules.to_offset(just_before);
@@ -191,6 +194,14 @@ mod tests {
         ];
         assert_eq!(found, expected.map(|(begins, ends, shift)| (begins.to_owned(), ends.to_owned(), shift)));
         assert_eq!(Zone::parse("UTC").unwrap().stretches(from).count(), 1);
+        // The last change before the yearly rule, which the library does not find from behind.
+        let change: Timestamp = "2019-01-20T10:00:00Z".parse().unwrap();
+        let metlakatla = Zone::parse("America/Metlakatla").unwrap();
+        for after in [0, 1, 3_600] {
+            let at = change.checked_add(SignedDuration::from_secs(after)).unwrap();
+            let stretch = metlakatla.stretches(at).next().unwrap();
+            assert_eq!((stretch.begins, stretch.shift()), (change, -3_600));
+        }
         for at in [Timestamp::MIN, Timestamp::MAX] {
             assert!(berlin.stretches(at).next().is_some());
         }

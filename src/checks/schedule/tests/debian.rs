@@ -166,6 +166,13 @@ fn known_oddities_agree_with_the_model() {
 }
 
 #[test]
+fn every_stretch_begins_where_the_one_before_it_ends() {
+    for (zone, change) in changes(1973, 2040) {
+        assert_eq!(zone.stretches(change).next().unwrap().begins, change, "{zone}");
+    }
+}
+
+#[test]
 fn every_change_of_every_zone_agrees_with_the_model() {
     for (zone, change) in changes(2027, 2027) {
         let before = zone.stretches(change).next().unwrap().offset_before.to_datetime(change);
