@@ -1,6 +1,6 @@
 //! Sentences from tool results. They say what the result says, and nothing else.
 
-use jiff::Timestamp;
+use jiff::ZonedDateTime;
 use serde_json::{Map, Value};
 
 use super::intent::Aspect;
@@ -19,7 +19,7 @@ pub struct Answered<'a> {
 }
 
 /// The answer to a message whose calls were `answered`. `aspect` is what was asked of a single check.
-pub fn render(answered: &[Answered], aspect: Aspect, now: Timestamp) -> String {
+pub fn render(answered: &[Answered], aspect: Aspect, now: &ZonedDateTime) -> String {
     let pending: Vec<&Answered> = answered.iter().filter(|one| is_pending(one)).collect();
     let mut parts: Vec<String> = answered
         .iter()
@@ -32,7 +32,7 @@ pub fn render(answered: &[Answered], aspect: Aspect, now: Timestamp) -> String {
     parts.join("\n\n")
 }
 
-fn render_one(one: &Answered, aspect: Aspect, now: Timestamp) -> String {
+fn render_one(one: &Answered, aspect: Aspect, now: &ZonedDateTime) -> String {
     if let Some(error) = one.result.get("error") {
         return refusal(error, one.tool);
     }

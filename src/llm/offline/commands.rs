@@ -1,6 +1,6 @@
 //! Commands that ask for a change: each becomes the tool calls that propose it.
 
-use jiff::Timestamp;
+use jiff::ZonedDateTime;
 
 use super::fields::Field;
 use super::intent::Call;
@@ -59,7 +59,7 @@ pub fn verb(word: &Word) -> Option<Verb> {
 }
 
 /// Reads a command; nothing if the words do not begin with a verb.
-pub fn read(words: &[Word], now: Timestamp) -> Option<Command> {
+pub fn read(words: &[Word], now: &ZonedDateTime) -> Option<Command> {
     let (first, rest) = words.split_first()?;
     let makes_new = match first.key.as_str() {
         "make" | "give" | "get" if names_new(phrase::skip(rest, "me us")) => {

@@ -47,7 +47,6 @@ pub fn create(words: &[Word]) -> Command {
     }
     let mut call = Call::new("create_check").with("name", name);
     call.arguments.extend(arguments);
-    schedules::in_utc_unless_said(&mut call);
     Ok(vec![call])
 }
 

@@ -1,8 +1,7 @@
 //! Days read from words, and the end of a pause: "for 2 hours", "until friday 18:00", "for the weekend".
 
 use jiff::civil::{Date, DateTime, Time, Weekday};
-use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Timestamp, ToSpan};
+use jiff::{SignedDuration, Timestamp, ToSpan, ZonedDateTime};
 
 use super::phrase::{Word, skip};
 use super::{durations, moments};
@@ -17,8 +16,8 @@ pub enum End {
 }
 
 /// Reads all of `words` as the end of a pause: "for 2 hours", "2h", "until tomorrow 9:00 Europe/Berlin".
-/// Without a zone a time is UTC. A time of day alone is the next one.
-pub fn read(words: &[Word], now: Timestamp) -> Option<End> {
+/// Without a zone a time is on the person's clock, which `now` has. A time of day alone is the next one.
+pub fn read(words: &[Word], now: &ZonedDateTime) -> Option<End> {
     let (lead, rest) = words.split_first()?;
     match lead.key.as_str() {
         "for" | "over" => after(rest, now).or_else(|| rest_of(rest, now)).map(End::At),
@@ -30,12 +29,12 @@ pub fn read(words: &[Word], now: Timestamp) -> Option<End> {
 }
 
 /// The end of a length of time that all of `words` are.
-fn after(words: &[Word], now: Timestamp) -> Option<Timestamp> {
+fn after(words: &[Word], now: &ZonedDateTime) -> Option<Timestamp> {
     let words = skip(words, "another the next");
     let (seconds, taken) = durations::read(words)?;
     let length = SignedDuration::from_secs(i64::try_from(seconds).ok()?);
     (taken == words.len()).then_some(())?;
-    now.checked_add(length).ok().and_then(whole_second)
+    now.timestamp().checked_add(length).ok().and_then(whole_second)
 }
 
 fn is_never(words: &[Word]) -> bool {
@@ -43,16 +42,16 @@ fn is_never(words: &[Word]) -> bool {
     matches!(keys.as_slice(), ["further", "notice"] | ["i" | "we", "resume", ..] | ["resumed"])
 }
 
-/// The end of "the day", "the rest of the week", "the weekend", "today", in UTC.
-fn rest_of(words: &[Word], now: Timestamp) -> Option<Timestamp> {
+/// The end of "the day", "the rest of the week", "the weekend", "today", on the person's clock.
+fn rest_of(words: &[Word], now: &ZonedDateTime) -> Option<Timestamp> {
     let [unit] = skip(words, "the rest remainder of this") else { return None };
-    let today = now.to_zoned_datetime(TimeZone::UTC).date();
+    let today = now.date();
     let next = if unit.is("weekend") {
         today.nth_weekday(1, Weekday::Monday).ok()?
     } else {
         unit_end(if unit.is("today") { "day" } else { &unit.key }, today)?
     };
-    Some(next.to_zoned_datetime(TimeZone::UTC).ok()?.timestamp())
+    Some(next.to_zoned_datetime(now.time_zone().clone()).ok()?.timestamp())
 }
 
 /// The first day after this day, week, month or year.
@@ -66,7 +65,7 @@ fn unit_end(unit: &str, today: Date) -> Option<Date> {
     }
 }
 
-fn until(words: &[Word], now: Timestamp) -> Option<Timestamp> {
+fn until(words: &[Word], now: &ZonedDateTime) -> Option<Timestamp> {
     if let [one] = words
         && let Ok(exact) = one.text.parse::<Timestamp>()
     {
@@ -74,7 +73,7 @@ fn until(words: &[Word], now: Timestamp) -> Option<Timestamp> {
     }
     // The zone stands last ("in time zone X time" at most), and "today" depends on it.
     let mut zone_at = words.len();
-    let mut tz = TimeZone::UTC;
+    let mut tz = now.time_zone().clone();
     for at in words.len().saturating_sub(5)..words.len() {
         if let Ok(Some((found, taken))) = moments::zone(&words[at..])
             && at + taken == words.len()
@@ -90,14 +89,15 @@ fn until(words: &[Word], now: Timestamp) -> Option<Timestamp> {
     {
         return Some(written.to_zoned_datetime(tz).ok()?.timestamp());
     }
-    let today = now.to_zoned_datetime(tz.clone()).date();
+    let today = now.with_time_zone(tz.clone()).date();
     let (day, time) = day_and_time(words, today)?;
-    let at = |date: Date| date.to_datetime(time.unwrap_or(Time::midnight())).to_zoned_datetime(tz.clone()).ok();
-    let mut moment = at(day.unwrap_or(today))?.timestamp();
-    if day.is_none() && moment <= now {
-        moment = at(today.tomorrow().ok()?)?.timestamp();
+    let on = |date: Date| tz.to_ambiguous_zoned_datetime(date.to_datetime(time.unwrap_or(Time::midnight())));
+    if let Some(day) = day {
+        return Some(on(day).compatible().ok()?.timestamp());
     }
-    Some(moment)
+    // A time that the clock shows twice on a day may be over once and yet to come.
+    let next = [on(today).compatible(), on(today).later(), on(today.tomorrow().ok()?).compatible()];
+    next.into_iter().flatten().map(|at| at.timestamp()).find(|at| *at > now.timestamp())
 }
 
 /// All of `words` as a day, a time of day, or both in either order.

@@ -1,13 +1,13 @@
 //! The answers to `preview_change` and `preview_schedule` in words: what would be, and that nothing has changed.
 
-use jiff::Timestamp;
+use jiff::ZonedDateTime;
 use serde_json::Value;
 
 use super::reports::{next_runs, one_line};
 use super::{durations, moments};
 
 /// The answer to `preview_change`: what the card of that change would show.
-pub fn change(result: &Value, now: Timestamp) -> Option<String> {
+pub fn change(result: &Value, now: &ZonedDateTime) -> Option<String> {
     let name = result["check"].as_str().or_else(|| result["check"]["name"].as_str())?;
     let summary = result["summary"].as_str()?;
     let mut lines = vec![format!("For {name} that would mean: {}", one_line(summary))];
@@ -31,7 +31,7 @@ pub fn change(result: &Value, now: Timestamp) -> Option<String> {
 }
 
 /// The answer to `preview_schedule`.
-pub fn schedule(result: &Value, now: Timestamp) -> Option<String> {
+pub fn schedule(result: &Value, now: &ZonedDateTime) -> Option<String> {
     let words = result["words"].as_str()?;
     let zone = result["timezone"].as_str();
     let mut lines = vec![format!("That is: {}.", one_line(words))];

@@ -1,10 +1,10 @@
 //! What a message asks for.
 
-use jiff::Timestamp;
+use jiff::ZonedDateTime;
 use serde_json::{Map, Value};
 
 use super::phrase::Word;
-use super::{commands, manners, phrase, questions, several, spans, suppositions, timetables, told};
+use super::{commands, manners, phrase, questions, schedules, several, spans, suppositions, timetables, told};
 
 /// A tool call without an id.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,8 +82,19 @@ pub enum Intent {
     Unknown,
 }
 
-/// Reads a message. `now` is what "for 2 hours" counts from.
-pub fn read(text: &str, now: Timestamp) -> Intent {
+/// Reads a message. `now` is the person's clock: what "for 2 hours" counts from, and where "9:00" and "3am" are meant.
+pub fn read(text: &str, now: &ZonedDateTime) -> Intent {
+    let mut intent = read_all(text, now);
+    let calls = match &mut intent {
+        Intent::Read(call, _) => std::slice::from_mut(call),
+        Intent::Propose(calls) => calls,
+        _ => return intent,
+    };
+    calls.iter_mut().for_each(|call| schedules::by_the_clock(call, now.time_zone()));
+    intent
+}
+
+fn read_all(text: &str, now: &ZonedDateTime) -> Intent {
     let all = phrase::words(text);
     let words = manners::strip(&all);
     if let Some(intent) = manners::read(&all).or_else(|| manners::read(words)) {
@@ -96,7 +107,7 @@ pub fn read(text: &str, now: Timestamp) -> Intent {
 }
 
 /// Reads a message that asks for one thing. `text` is all of it, as it was written.
-pub fn read_one(text: &str, words: &[Word], now: Timestamp) -> Intent {
+pub fn read_one(text: &str, words: &[Word], now: &ZonedDateTime) -> Intent {
     let specific = suppositions::read(words)
         .or_else(|| timetables::read(words))
         .or_else(|| spans::read(words, now))

@@ -1,6 +1,6 @@
 //! A person's checks in words, a line each, and the words that all reports of a check share. From the rows alone.
 
-use jiff::Timestamp;
+use jiff::ZonedDateTime;
 use serde_json::{Map, Value};
 
 use super::intent::Aspect;
@@ -10,7 +10,12 @@ use super::{durations, moments};
 const LONGEST_LIST: usize = 40;
 
 /// The answer to `list_checks`, called with `arguments` to learn of `aspect`.
-pub fn list(result: &Value, arguments: Option<&Map<String, Value>>, aspect: Aspect, now: Timestamp) -> Option<String> {
+pub fn list(
+    result: &Value,
+    arguments: Option<&Map<String, Value>>,
+    aspect: Aspect,
+    now: &ZonedDateTime,
+) -> Option<String> {
     let mut rows: Vec<&Value> = result["checks"].as_array()?.iter().collect();
     // The server cuts long lists, and tells by how many.
     let cut = result["not_shown"].as_u64().and_then(|cut| usize::try_from(cut).ok()).unwrap_or(0);
@@ -49,7 +54,7 @@ fn when_told(aspect: Aspect) -> &'static str {
 }
 
 /// The checks of which pings were refused.
-fn refused(mut rows: Vec<&Value>, cut: usize, now: Timestamp) -> String {
+fn refused(mut rows: Vec<&Value>, cut: usize, now: &ZonedDateTime) -> String {
     let count = |check: &&Value| check["rejected_count"].as_u64().unwrap_or(0);
     let looked_at = rows.len();
     rows.retain(|check| count(check) > 0);
@@ -123,12 +128,12 @@ pub fn name(check: &Value) -> &str {
     check["name"].as_str().unwrap_or("(a check without a name)")
 }
 
-fn line(check: &Value, now: Timestamp) -> String {
+fn line(check: &Value, now: &ZonedDateTime) -> String {
     format!("- {}: {}, {}, {}", name(check), state(check, now), schedule(check), last_ping(check, now))
 }
 
 /// How a check stands.
-pub fn state(check: &Value, now: Timestamp) -> String {
+pub fn state(check: &Value, now: &ZonedDateTime) -> String {
     let mut text = word_for(check).to_owned();
     if let Some(until) = check["paused_until"].as_str().filter(|_| text == "paused") {
         text = format!("paused until {}", moments::say(until, now));
@@ -152,7 +157,7 @@ pub fn schedule(check: &Value) -> String {
     }
 }
 
-fn last_ping(check: &Value, now: Timestamp) -> String {
+fn last_ping(check: &Value, now: &ZonedDateTime) -> String {
     match check["last_ping_at"].as_str() {
         Some(at) => format!("last ping {}", moments::say(at, now)),
         None => "no ping yet".to_owned(),

@@ -44,7 +44,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt, stream};
-use jiff::Timestamp;
+use jiff::{Timestamp, ZonedDateTime};
 
 use super::{ChatModel, Delta, DeltaStream, Finish, Message, ModelError, ModelRequest, ToolCall};
 use answers::Answered;
@@ -98,16 +98,17 @@ impl Offline {
     }
 
     fn reply(&self, request: &ModelRequest) -> Reply {
+        let now = (self.now)().to_zoned_datetime(request.zone.clone());
         let question = request.messages.iter().rev().find_map(|message| match message {
             Message::User(text) => Some(text.as_str()),
             Message::Assistant { .. } | Message::Tool { .. } => None,
         });
-        let intent = intent::read(question.unwrap_or("hello"), (self.now)());
+        let intent = intent::read(question.unwrap_or("hello"), &now);
         let answered = last_results(&request.messages);
         let text = question.unwrap_or_default();
         if !answered.is_empty() {
             return match lookups::next(text, &intent, &answered) {
-                calls if calls.is_empty() => Reply::Say(self.tell(text, &intent, &answered)),
+                calls if calls.is_empty() => Reply::Say(self.tell(text, &intent, &answered, &now)),
                 calls => Reply::Call(calls),
             };
         }
@@ -120,8 +121,7 @@ impl Offline {
     }
 
     /// What the results say that `answered` holds.
-    fn tell(&self, text: &str, intent: &Intent, answered: &[Answered]) -> String {
-        let now = (self.now)();
+    fn tell(&self, text: &str, intent: &Intent, answered: &[Answered], now: &ZonedDateTime) -> String {
         match (intent, answered) {
             // The question named none of the caller's checks.
             (Intent::Open, [one]) if lookups::is_lookup(intent, one) => self.about_flatline(text),

@@ -1,8 +1,8 @@
 //! Points in time: times of day, days of the week and zones read from words, and times said in words.
 
-use jiff::Timestamp;
 use jiff::civil::{Time, Weekday};
 use jiff::tz::TimeZone;
+use jiff::{Timestamp, ZonedDateTime};
 
 use super::durations;
 use super::phrase::Word;
@@ -95,25 +95,47 @@ pub fn month(key: &str) -> Option<i8> {
     i8::try_from(at + 1).ok()
 }
 
-/// A stored time in words: "2026-07-05 02:30 UTC (3 hours ago)". What does not read as a time is shown as it is.
-pub fn say(stored: &str, now: Timestamp) -> String {
+/// A stored time in words, on the person's clock: "2026-07-05 02:30 UTC (3 hours ago)", "2026-07-05 04:30 CEST (…)".
+/// What does not read as a time is shown as it is.
+pub fn say(stored: &str, now: &ZonedDateTime) -> String {
     say_in(stored, None, now)
 }
 
-/// The same on the clock of a zone, if it is one that is not UTC: "2026-07-05 04:30 Europe/Berlin (02:30 UTC, 3 hours
-/// ago)".
-pub fn say_in(stored: &str, zone: Option<&str>, now: Timestamp) -> String {
+/// The same on the clock of a zone first, if that shows another time than the person's: "2026-07-05 04:30 Europe/Berlin
+/// (02:30 UTC, 3 hours ago)".
+pub fn say_in(stored: &str, zone: Option<&str>, now: &ZonedDateTime) -> String {
     let Ok(at) = stored.parse::<Timestamp>() else { return stored.to_owned() };
-    let apart = u64::try_from(at.duration_since(now).as_secs().abs()).unwrap_or_default();
+    let apart = u64::try_from(at.duration_since(now.timestamp()).as_secs().abs()).unwrap_or_default();
     let roughly = durations::say_roughly(apart);
-    let relation = if at > now { format!("in {roughly}") } else { format!("{roughly} ago") };
-    let utc = at.to_zoned_datetime(TimeZone::UTC);
+    let relation = if at > now.timestamp() { format!("in {roughly}") } else { format!("{roughly} ago") };
+    let here = at.to_zoned_datetime(now.time_zone().clone());
     let there = zone.and_then(|name| Some((name, at.to_zoned_datetime(TimeZone::get(name).ok()?))));
-    match there.filter(|(_, local)| local.datetime() != utc.datetime()) {
+    // A check that is in UTC is told of by the person's clock alone.
+    let there = there.filter(|(_, local)| !is_utc(local.time_zone()) && local.datetime() != here.datetime());
+    match there {
         Some((name, local)) => {
-            let format = if local.date() == utc.date() { "%H:%M" } else { "%Y-%m-%d %H:%M" };
-            format!("{} {name} ({} UTC, {relation})", local.strftime("%Y-%m-%d %H:%M"), utc.strftime(format))
+            let format = if local.date() == here.date() { "%H:%M" } else { "%Y-%m-%d %H:%M" };
+            let here = format!("{} {}", here.strftime(format), abbreviation(&here));
+            format!("{} {name} ({here}, {relation})", local.strftime("%Y-%m-%d %H:%M"))
         }
-        None => format!("{} UTC ({relation})", utc.strftime("%Y-%m-%d %H:%M")),
+        None => format!("{} {} ({relation})", here.strftime("%Y-%m-%d %H:%M"), abbreviation(&here)),
     }
+}
+
+/// When a schedule runs: in its zone and in UTC. One that is in UTC is told of by the person's clock too.
+pub fn say_run(stored: &str, zone: Option<&str>, now: &ZonedDateTime) -> String {
+    let own = zone.filter(|name| TimeZone::get(name).is_ok_and(|zone| !is_utc(&zone)));
+    say_in(stored, own.or_else(|| now.time_zone().iana_name()), &now.with_time_zone(TimeZone::UTC))
+}
+
+/// Whether a zone is UTC, by whichever of its names.
+pub fn is_utc(zone: &TimeZone) -> bool {
+    matches!(zone_name(zone).as_str(), "UTC" | "Etc/UTC")
+}
+
+/// What a clock's zone is called at its time, which tells the two times apart that a clock shows twice: "CEST", or
+/// "UTC-03" where it has no letters.
+fn abbreviation(at: &ZonedDateTime) -> String {
+    let name = at.strftime("%Z").to_string();
+    if name.starts_with(['+', '-']) { format!("UTC{name}") } else { name }
 }

@@ -1,13 +1,13 @@
 //! Who was told of a check and who would be, in words: its channels, its rules, and the notices that were sent.
 
-use jiff::Timestamp;
+use jiff::ZonedDateTime;
 use serde_json::Value;
 
 use super::reports::one_line;
 use super::{durations, moments};
 
 /// The answer to "who was told?".
-pub fn lines(result: &Value, check: &Value, now: Timestamp) -> Vec<String> {
+pub fn lines(result: &Value, check: &Value, now: &ZonedDateTime) -> Vec<String> {
     let zone = check["timezone"].as_str();
     let mut lines = Vec::new();
     if let Some(notices) = result["told"].as_array() {
@@ -21,7 +21,7 @@ pub fn lines(result: &Value, check: &Value, now: Timestamp) -> Vec<String> {
 }
 
 /// One line on the last alert, for the answer to "why".
-pub fn summary(result: &Value, now: Timestamp) -> Option<String> {
+pub fn summary(result: &Value, now: &ZonedDateTime) -> Option<String> {
     let notices = result["told"].as_array()?;
     let newest = notices.iter().find(|notice| notice["event"] == "check.down")?;
     // One flip's notices are written at the same time.
@@ -58,7 +58,7 @@ pub fn described(channel: &Value) -> String {
 }
 
 /// "ops (slack): down alert, sent 2026-07-06 11:15 UTC (45 minutes ago)".
-fn line(notice: &Value, zone: Option<&str>, now: Timestamp) -> String {
+fn line(notice: &Value, zone: Option<&str>, now: &ZonedDateTime) -> String {
     let kind = notice["kind"].as_str().map(|kind| format!(" ({kind})")).unwrap_or_default();
     let event = match notice["event"].as_str() {
         Some("check.down") => "that it went down",

@@ -1,6 +1,6 @@
 //! Commands that pause and resume: "pause X for 2 hours", "mute alerts of X", "turn off X", "pause all tagged prod".
 
-use jiff::Timestamp;
+use jiff::ZonedDateTime;
 
 use super::commands::{self, Command};
 use super::ends::{self, End};
@@ -9,7 +9,7 @@ use super::moments;
 use super::phrase::{self, Word, skip};
 
 /// "pause X for 2 hours", "pause all tagged prod until 14:00", what follows the verb.
-pub fn pause(words: &[Word], now: Timestamp) -> Command {
+pub fn pause(words: &[Word], now: &ZonedDateTime) -> Command {
     let may_end = |at: &usize| !words[at - 1].is("in after");
     let span = (1..words.len()).filter(may_end).find_map(|at| ends::read(&words[at..], now).map(|end| (at, end)));
     let (who, end) = match span {
@@ -50,7 +50,7 @@ pub fn pause(words: &[Word], now: Timestamp) -> Command {
 }
 
 /// Where a time to begin at is said: "in 2 hours", "at 18:00", "tomorrow".
-fn beginning(who: &[Word], now: Timestamp) -> Option<usize> {
+fn beginning(who: &[Word], now: &ZonedDateTime) -> Option<usize> {
     (1..who.len()).find(|at| {
         let (first, rest) = (&who[*at], &who[at + 1..]);
         let is_time = |words: &[Word]| ends::read(words, now).is_some();
@@ -89,7 +89,7 @@ fn tag_of_all(words: &[Word]) -> Option<String> {
 }
 
 /// "turn off X", "turn X back on", "stop monitoring X", "start X again".
-pub fn switched(words: &[Word], now: Timestamp) -> Option<Command> {
+pub fn switched(words: &[Word], now: &ZonedDateTime) -> Option<Command> {
     let (first, rest) = words.split_first()?;
     // "end the pause of X".
     if first.is("end lift cancel stop remove clear")

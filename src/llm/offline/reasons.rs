@@ -1,6 +1,6 @@
 //! Why a check is as it is, in words: what took it there, the times that decided, and the last word of its job.
 
-use jiff::Timestamp;
+use jiff::{Timestamp, ZonedDateTime};
 use serde_json::Value;
 
 use super::reports::{one_line, rejected};
@@ -10,7 +10,7 @@ use super::{durations, moments};
 const BODY_TAIL: usize = 300;
 
 /// The lines of the answer to "why". The server's own account comes first, where it gives one.
-pub fn lines(result: &Value, check: &Value, now: Timestamp) -> Vec<String> {
+pub fn lines(result: &Value, check: &Value, now: &ZonedDateTime) -> Vec<String> {
     let why = &result["why"];
     let zone = check["timezone"].as_str();
     let mut lines: Vec<String> = [&why["words"], &why["before"]["words"]]
@@ -26,9 +26,9 @@ pub fn lines(result: &Value, check: &Value, now: Timestamp) -> Vec<String> {
             format!("- It went down {at}: {}", reason(flip, result))
         }));
     }
-    // The server's words name times in UTC; a check with a zone of its own is also told of in that.
+    // The server's words name times in UTC; here are those of the person's clock and of the check's own zone.
     let times = if why.is_object() { why } else { check };
-    let is_past = |at: &str| at.parse::<Timestamp>().is_ok_and(|at| at <= now);
+    let is_past = |at: &str| at.parse::<Timestamp>().is_ok_and(|at| at <= now.timestamp());
     if let Some(due) = times["due_at"].as_str() {
         let heading = if is_past(due) { "A ping was due" } else { "The next ping is due" };
         lines.push(format!("- {heading}: {}", moments::say_in(due, zone, now)));
@@ -51,7 +51,7 @@ pub fn lines(result: &Value, check: &Value, now: Timestamp) -> Vec<String> {
 }
 
 /// What happened last: the changes of state, then the pings, each newest first as the server gives them.
-pub fn history(result: &Value, zone: Option<&str>, now: Timestamp) -> Vec<String> {
+pub fn history(result: &Value, zone: Option<&str>, now: &ZonedDateTime) -> Vec<String> {
     let rows = |member: &str| result[member].as_array().into_iter().flatten();
     let flips = rows("recent_flips").map(|flip| {
         let at = flip["at"].as_str().map(|at| moments::say_in(at, zone, now)).unwrap_or_default();
@@ -64,7 +64,7 @@ pub fn history(result: &Value, zone: Option<&str>, now: Timestamp) -> Vec<String
 }
 
 /// The last change through an action, if that is what left the check as it is.
-fn last_edit(edit: &Value, zone: Option<&str>, now: Timestamp) -> Option<String> {
+fn last_edit(edit: &Value, zone: Option<&str>, now: &ZonedDateTime) -> Option<String> {
     let at = moments::say_in(edit["at"].as_str()?, zone, now);
     let what = edit["message"].as_str().or_else(|| edit["kind"].as_str()).map_or_else(String::new, one_line);
     let via = match edit["via"].as_str() {
@@ -108,7 +108,7 @@ fn latest(rows: &Value, fits: impl Fn(&Value) -> bool) -> Option<&Value> {
 }
 
 /// One ping: kind, outcome, time, and the end of what the job said.
-pub fn told(ping: &Value, zone: Option<&str>, now: Timestamp) -> String {
+pub fn told(ping: &Value, zone: Option<&str>, now: &ZonedDateTime) -> String {
     let kind = ping["kind"].as_str().unwrap_or("ping");
     let at = ping["at"].as_str().map(|at| moments::say_in(at, zone, now)).unwrap_or_default();
     let status = ping["exit_status"].as_u64().map(|status| format!(", exit status {status}")).unwrap_or_default();

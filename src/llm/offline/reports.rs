@@ -1,6 +1,6 @@
 //! One check in words: how it stands, its times, why it is as it is, and who was told. From the rows alone.
 
-use jiff::Timestamp;
+use jiff::ZonedDateTime;
 use serde_json::Value;
 
 use super::intent::Aspect;
@@ -8,7 +8,7 @@ use super::lists::{name, schedule, state};
 use super::{durations, moments, notices, reasons};
 
 /// The answer to `get_check`.
-pub fn check(result: &Value, aspect: Aspect, now: Timestamp) -> Option<String> {
+pub fn check(result: &Value, aspect: Aspect, now: &ZonedDateTime) -> Option<String> {
     let check = result.get("check").filter(|check| check.is_object())?;
     let mut lines = vec![format!("{} is {}.", name(check), state(check, now))];
     match aspect {
@@ -50,7 +50,7 @@ fn grace(check: &Value) -> String {
         .collect()
 }
 
-fn times(check: &Value, now: Timestamp) -> Vec<String> {
+fn times(check: &Value, now: &ZonedDateTime) -> Vec<String> {
     let zone = check["timezone"].as_str();
     let mut lines = vec![match check["last_ping_at"].as_str() {
         Some(at) => format!("- Last ping: {}", moments::say_in(at, zone, now)),
@@ -72,12 +72,12 @@ fn times(check: &Value, now: Timestamp) -> Vec<String> {
 }
 
 /// The times of a schedule by the clock, one a line; a single one says no more than the due time.
-pub fn next_runs(runs: &Value, zone: Option<&str>, now: Timestamp) -> Vec<String> {
+pub fn next_runs(runs: &Value, zone: Option<&str>, now: &ZonedDateTime) -> Vec<String> {
     let times: Vec<&str> = runs.as_array().into_iter().flatten().filter_map(|run| run["at"].as_str()).collect();
     if times.len() < 2 {
         return Vec::new();
     }
-    let lines = times.iter().map(|at| format!("  - {}", moments::say_in(at, zone, now)));
+    let lines = times.iter().map(|at| format!("  - {}", moments::say_run(at, zone, now)));
     ["- Next runs:".to_owned()].into_iter().chain(lines).collect()
 }
 

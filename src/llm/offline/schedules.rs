@@ -1,6 +1,7 @@
 //! When a check must ping, read from words: "every 5 minutes", "weekdays at 9", "at 3am every day Europe/Berlin", cron.
 
 use jiff::civil::{Time, Weekday};
+use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use super::clauses::{Clause, not_understood, seconds};
@@ -212,8 +213,8 @@ fn cron(words: &[Word], before: usize) -> Clause {
     Ok((arguments, before + taken + zone_words))
 }
 
-/// The arguments of a cron expression with the zone that may follow, and how many words that took. Without one a new
-/// schedule is in UTC, and a changed one stays in its zone.
+/// The arguments of a cron expression with the zone that may follow, and how many words that took. Without one see
+/// `by_the_clock`.
 fn cron_and_zone(expression: &str, words: &[Word]) -> Clause {
     let mut arguments: Vec<(&'static str, Value)> = vec![("cron", expression.into())];
     let found = moments::zone(words)?;
@@ -224,9 +225,12 @@ fn cron_and_zone(expression: &str, words: &[Word]) -> Clause {
     Ok((arguments, taken))
 }
 
-/// Says that a new schedule without a zone is in UTC.
-pub fn in_utc_unless_said(call: &mut Call) {
-    if call.arguments.contains_key("cron") && !call.arguments.contains_key("timezone") {
-        call.arguments.insert("timezone".to_owned(), "UTC".into());
+/// A schedule by the clock that names no zone is meant by the person's clock. In UTC, which may only mean that their
+/// zone is not known, a changed schedule stays in its zone.
+pub fn by_the_clock(call: &mut Call, zone: &TimeZone) {
+    let is_new = matches!(call.tool, "create_check" | "preview_schedule");
+    let is_open = call.arguments.contains_key("cron") && !call.arguments.contains_key("timezone");
+    if is_open && (is_new || !moments::is_utc(zone)) {
+        call.arguments.insert("timezone".to_owned(), moments::zone_name(zone).into());
     }
 }

@@ -1,18 +1,18 @@
 //! Messages that ask for two things at once: one look answers both, or they are to be asked apart.
 
-use jiff::Timestamp;
+use jiff::ZonedDateTime;
 
 use super::commands::{self, Verb};
 use super::intent::{self, Aspect, Intent};
 use super::phrase::{self, Word};
 
 /// Reads a message of two questions, or of two commands; nothing if it is neither.
-pub fn read(words: &[Word], now: Timestamp) -> Option<Intent> {
+pub fn read(words: &[Word], now: &ZonedDateTime) -> Option<Intent> {
     questions(words, now).or_else(|| commands(words, now))
 }
 
 /// "why is X down, and who was told?"
-fn questions(words: &[Word], now: Timestamp) -> Option<Intent> {
+fn questions(words: &[Word], now: &ZonedDateTime) -> Option<Intent> {
     const BEGIN: &str = "who why when what how was were has did";
     let joined = |at: usize| words[at].is(BEGIN) && (words[at - 1].is("and") || words[at - 1].ends_with('?'));
     let at = (1..words.len()).find(|at| joined(*at))?;
@@ -35,7 +35,7 @@ fn questions(words: &[Word], now: Timestamp) -> Option<Intent> {
 }
 
 /// "pause X; resume Y", "list and then delete X".
-fn commands(words: &[Word], now: Timestamp) -> Option<Intent> {
+fn commands(words: &[Word], now: &ZonedDateTime) -> Option<Intent> {
     // Free text may hold any verb.
     let has_text = words.iter().any(|word| word.is("describe described description rename name"));
     let verb = |word: &Word| commands::verb(word).filter(|_| !word.is("new label replace let monitor watch drop"));

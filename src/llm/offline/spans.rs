@@ -1,8 +1,7 @@
 //! Questions about a span of time up to now: "uptime of X in the last 7 days", "outages of X this month".
 
 use jiff::civil::Date;
-use jiff::tz::TimeZone;
-use jiff::{Timestamp, ToSpan};
+use jiff::{ToSpan, ZonedDateTime};
 
 use super::intent::{Aspect, Call, Intent};
 use super::phrase::{self, Word, skip, trim_end};
@@ -13,7 +12,7 @@ const LONGEST: usize = 8;
 const DAY: u64 = 86_400;
 
 /// Reads a question about how a check did; without a span it is the server's usual one.
-pub fn read(words: &[Word], now: Timestamp) -> Option<Intent> {
+pub fn read(words: &[Word], now: &ZonedDateTime) -> Option<Intent> {
     let earliest = words.len().saturating_sub(LONGEST);
     let found = (earliest..words.len()).find_map(|at| days(&words[at..], now).map(|days| (at, days)));
     let (head, days) = found.map_or((words, None), |(at, days)| (&words[..at], Some(days)));
@@ -55,10 +54,10 @@ fn is_of_all(head: &[Word]) -> bool {
 }
 
 /// Reads all of `words` as a span up to `now`: whole days, as many as reach back to its beginning.
-fn days(words: &[Word], now: Timestamp) -> Option<u64> {
+fn days(words: &[Word], now: &ZonedDateTime) -> Option<u64> {
     let after = skip(words, "in over for during within the");
     let is_led = after.len() < words.len();
-    let today = now.to_zoned_datetime(TimeZone::UTC).date();
+    let today = now.date();
     match after {
         [day] if day.is("today") => since(today, now),
         [day] if day.is("yesterday") => since(today.yesterday().ok()?, now),
@@ -103,10 +102,10 @@ fn beginning(unit: &str, today: Date) -> Option<Date> {
     }
 }
 
-/// Days since the beginning of `date`, counted up.
-fn since(date: Date, now: Timestamp) -> Option<u64> {
-    let from = date.to_zoned_datetime(TimeZone::UTC).ok()?.timestamp();
-    let seconds = u64::try_from(now.duration_since(from).as_secs()).ok()?;
+/// Days since the beginning of `date` on the person's clock, counted up.
+fn since(date: Date, now: &ZonedDateTime) -> Option<u64> {
+    let from = date.to_zoned_datetime(now.time_zone().clone()).ok()?;
+    let seconds = u64::try_from(now.duration_since(&from).as_secs()).ok()?;
     Some(seconds.div_ceil(DAY).max(1))
 }
 

@@ -1,6 +1,6 @@
 //! Commands about alerts: "tell ops about X", "stop alerts for X", "send X's alerts to ops", "remind me about X daily".
 
-use jiff::Timestamp;
+use jiff::ZonedDateTime;
 use serde_json::{Map, Value, json};
 
 use super::commands::Command;
@@ -16,7 +16,7 @@ const REMINDERS: &str = "remind reminding reminder reminders";
 const PEOPLE: &str = "anyone anybody me us people everyone everybody";
 
 /// Reads a command about alerts; nothing if the words are none.
-pub fn command(words: &[Word], now: Timestamp) -> Option<Command> {
+pub fn command(words: &[Word], now: &ZonedDateTime) -> Option<Command> {
     off(words, now)
         .or_else(|| send(words))
         .or_else(|| tell(words))
@@ -25,7 +25,7 @@ pub fn command(words: &[Word], now: Timestamp) -> Option<Command> {
 }
 
 /// "stop alerts for X", "turn off X's reminders", "no reminders for X", "don't tell anyone about X".
-fn off(words: &[Word], now: Timestamp) -> Option<Command> {
+fn off(words: &[Word], now: &ZonedDateTime) -> Option<Command> {
     const FILLERS: &str = "the all any more sending getting of my";
     let (what, rest) = unwanted(words).map(|rest| skip(rest, FILLERS))?.split_first()?;
     let is_alert = what.is(ALERTS) || what.is(TELLING);

@@ -22,6 +22,7 @@ mod results;
 mod table;
 mod visitors;
 mod wordings;
+mod zones;
 
 /// A Monday.
 const NOW: &str = "2026-07-06T12:00:00.5Z";
@@ -51,16 +52,24 @@ struct Answer {
     calls: Vec<ToolCall>,
 }
 
-static ASSISTANT: LazyLock<Offline> = LazyLock::new(|| {
-    let now: Timestamp = NOW.parse().unwrap();
+static ASSISTANT: LazyLock<Offline> = LazyLock::new(|| at(NOW));
+
+/// An assistant whose clock stands still.
+fn at(now: &str) -> Offline {
+    let now: Timestamp = now.parse().unwrap();
     Offline::new(include_str!("../../../prompts/product.md"), Arc::new(move || now))
-});
+}
 
 fn ask(messages: Vec<Message>, signed_in: bool) -> Answer {
+    ask_in(&ASSISTANT, TimeZone::UTC, messages, signed_in)
+}
+
+/// Asks from a zone.
+fn ask_in(assistant: &Offline, zone: TimeZone, messages: Vec<Message>, signed_in: bool) -> Answer {
     let tool = |name| ToolSpec { name, description: String::new(), parameters: json!({}) };
     let tools = if signed_in { TOOLS.iter().copied().map(tool).collect() } else { Vec::new() };
-    let request = ModelRequest { system: String::new(), messages, tools, zone: TimeZone::UTC };
-    let stream = ASSISTANT.open(&request).now_or_never().unwrap().unwrap();
+    let request = ModelRequest { system: String::new(), messages, tools, zone };
+    let stream = assistant.open(&request).now_or_never().unwrap().unwrap();
     let deltas: Vec<Delta> = stream.map(Result::unwrap).collect::<Vec<_>>().now_or_never().unwrap();
     let (last, before) = deltas.split_last().unwrap();
     assert_eq!(*last, Delta::Finished(Finish::Complete));

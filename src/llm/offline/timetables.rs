@@ -36,7 +36,6 @@ pub fn read(words: &[Word]) -> Option<Intent> {
                         let said = call.arguments.entry("timezone");
                         said.or_insert_with(|| moments::zone_name(zone).into());
                     }
-                    schedules::in_utc_unless_said(&mut call);
                     return Some(Intent::Read(call, Aspect::Status));
                 }
             }

@@ -1,6 +1,6 @@
 //! The answer to `get_uptime` in words: how much of a span a check was up, and its outages.
 
-use jiff::Timestamp;
+use jiff::{Timestamp, ZonedDateTime};
 use serde_json::Value;
 
 use super::{durations, moments};
@@ -9,7 +9,7 @@ use super::{durations, moments};
 const MOST_OUTAGES: usize = 10;
 
 /// The answer, or nothing if it is none.
-pub fn report(result: &Value, now: Timestamp) -> Option<String> {
+pub fn report(result: &Value, now: &ZonedDateTime) -> Option<String> {
     let name = result["check"].as_str().or_else(|| result["check"]["name"].as_str())?;
     let (from, to) = (result["from"].as_str()?, result["to"].as_str()?);
     let span = format!("from {} to {}", moments::say(from, now), end(to, now));
@@ -48,7 +48,7 @@ fn measured(result: &Value, from: &str, to: &str) -> Option<u64> {
     (known + seconds("no_data_seconds")? + 1 < span).then_some(known)
 }
 
-fn outages(result: &Value, now: Timestamp) -> Vec<String> {
+fn outages(result: &Value, now: &ZonedDateTime) -> Vec<String> {
     let Some(outages) = result["outages"].as_array() else { return Vec::new() };
     let cut = result["outages_not_shown"].as_u64().and_then(|cut| usize::try_from(cut).ok()).unwrap_or(0);
     let total = outages.len() + cut;
@@ -63,7 +63,7 @@ fn outages(result: &Value, now: Timestamp) -> Vec<String> {
 }
 
 /// "2026-07-05 11:15 UTC (1 day ago) to 2026-07-05 12:00 UTC (…), 45 minutes: no ping came in time".
-fn line(outage: &Value, now: Timestamp) -> String {
+fn line(outage: &Value, now: &ZonedDateTime) -> String {
     let from = outage["from"].as_str().map_or_else(|| "an unknown time".to_owned(), |at| moments::say(at, now));
     let until = match outage["to"].as_str() {
         Some(to) => format!("to {}", moments::say(to, now)),
@@ -81,8 +81,8 @@ fn line(outage: &Value, now: Timestamp) -> String {
 }
 
 /// The end of a span; "now" if it is.
-fn end(to: &str, now: Timestamp) -> String {
-    let is_now = to.parse::<Timestamp>().is_ok_and(|to| to.duration_since(now).as_secs().abs() < 60);
+fn end(to: &str, now: &ZonedDateTime) -> String {
+    let is_now = to.parse::<Timestamp>().is_ok_and(|to| to.duration_since(now.timestamp()).as_secs().abs() < 60);
     if is_now { "now".to_owned() } else { moments::say(to, now) }
 }
 

@@ -1,10 +1,13 @@
 //! The built-in assistant over the real tools: it finds the check that a question means, and proposes no wrong one.
 
 use flatline::limits::Tier;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan};
+use reqwest::Method;
 use serde_json::json;
 
-use crate::proposals::{checks, new_check, new_id};
-use crate::site::{Plan, Visitor, cards, text, types};
+use crate::proposals::{checks, confirm, new_check, new_id};
+use crate::site::{Plan, Visitor, cards, chunks, text, types};
 
 /// What is answered to a message in a conversation of its own, and the cards that came with it.
 async fn ask(who: &Visitor, message: &str) -> (String, Vec<serde_json::Value>) {
@@ -62,5 +65,22 @@ on_both! {
             assert!(text.contains(part), "{message}: {text}");
         }
         assert_eq!(checks(&ann).await, before, "nothing has changed");
+    }
+
+    async fn a_time_is_meant_on_the_clock_that_the_client_named(kind) {
+        let site = Plan::new(kind).offline().manual_clock().start().await;
+        let ann = site.user("ann", Tier::Free).await;
+        new_check(&ann, "sync", json!({})).await;
+        let berlin = TimeZone::get("Europe/Berlin").unwrap();
+        let tomorrow = site.now().timestamp().to_zoned_datetime(berlin.clone()).date().checked_add(1.day()).unwrap();
+        let part = json!({"type": "text", "text": "pause sync until tomorrow 9:00"});
+        let message = json!({"id": new_id(), "role": "user", "parts": [part]});
+        let body = json!({"id": new_id(), "message": message, "timezone": "Europe/Berlin"});
+        let chunks = chunks(ann.send(Method::POST, "/api/chat", Some(body)).await).await;
+        let proposed = cards(&chunks);
+        assert_eq!(proposed.len(), 1, "{chunks:#?}");
+        confirm(&ann, &proposed[0]).await;
+        let until: Timestamp = checks(&ann).await["checks"][0]["paused_until"].as_str().unwrap().parse().unwrap();
+        assert_eq!(until, tomorrow.at(9, 0, 0, 0).to_zoned_datetime(berlin).unwrap().timestamp());
     }
 }
