@@ -90,7 +90,9 @@ pub fn read(text: &str, now: &ZonedDateTime) -> Intent {
         Intent::Propose(calls) => calls,
         _ => return intent,
     };
-    calls.iter_mut().for_each(|call| schedules::by_the_clock(call, now.time_zone()));
+    for call in calls {
+        schedules::by_the_clock(call, now.time_zone());
+    }
     intent
 }
 
