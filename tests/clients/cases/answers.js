@@ -97,7 +97,9 @@ export function answers(sdk, here) {
     const output = {
       status: 'PENDING',
       number: 1,
+      title: action.title,
       summary: action.summary,
+      changes: action.changes,
       note: 'Nothing has changed yet. The user must confirm.',
     };
     const { toolCallId } = chat.messages[1].parts[1];
