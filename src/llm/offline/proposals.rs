@@ -74,6 +74,11 @@ const MOST_CHANGES: usize = 6;
 fn headline(one: &Answered) -> Option<String> {
     let title = one_line(one.result["title"].as_str()?);
     let changes = one.result["changes"].as_array().into_iter().flatten();
+    // "Pause X until 14:00" has said it.
+    let is_said = |change: &Value| {
+        change["field"] == "pause" && change["after"].as_str().is_some_and(|after| title.ends_with(after))
+    };
+    let changes = changes.filter(|change| !is_said(change));
     let mut changes: Vec<String> = changes.filter_map(|change| difference(change, one.tool)).collect();
     if changes.is_empty() {
         return Some(title);

@@ -54,6 +54,11 @@ fn a_proposal_names_what_it_changes() {
             "I have prepared action 1: {changes} X stays up. Nothing has changed yet: tap Confirm, or type confirm."
         )
     );
+    let until = "until 2026-12-02 08:00 UTC";
+    let pause = json!({"status": "PENDING", "number": 2, "title": format!("Pause X {until}"), "summary": "X goes silent.",
+        "changes": [{"field": "pause", "before": "none", "after": until}]});
+    let said = told("pause X until 2026-12-02 08:00", &[pause]);
+    assert_eq!(said.matches(until).count(), 1, "{said}");
     // What was foreseen is no news of what was done.
     assert_eq!(
         told("set grace of X to 10 minutes", &[result("EXECUTED")]),
